@@ -4,19 +4,13 @@
  * Invariants: each test leaves it as it found it, or says in a comment what the next one finds. What only sets up or
  * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
  */
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterEach } from 'vitest';
 import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome } from '../home.ts';
+import { ofFile } from '../lasting.ts';
 import { askBroker } from './ask-broker.ts';
 import { startBroker } from './owner-acts.ts';
 import { openWorld, type TestWorld, type WorldOptions } from '../world.ts';
-
-interface Opened {
-  readonly home: TestHome;
-  readonly world: TestWorld;
-  /** All stay open until the end: a later world on the port of an earlier one would meet what Keyturn keeps of that one. */
-  readonly worlds: TestWorld[];
-}
 
 /** For tests that share homes: where one fails, it tells what ran in the homes so far. */
 export function tellStoryOf(homes: () => readonly TestHome[]): void {
@@ -30,45 +24,31 @@ export function tellStoryOf(homes: () => readonly TestHome[]): void {
   });
 }
 
-/** For the body of a `describe`: opened before its first test and ended after its last. */
+/** For the top of a file or the body of a `describe`: opened before its first test and ended after its last. */
 export function commonHome(options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {}) {
-  let opened: Opened | undefined;
-  const there = (): Opened => {
-    if (!opened) throw new Error('this home is open during its tests only');
-    return opened;
-  };
-  beforeAll(async () => {
+  /** All stay open until the end: a later world on the port of an earlier one would meet what Keyturn keeps of that one. */
+  const worlds: TestWorld[] = [];
+  const openOne = async () => {
     const world = await openWorld(options.issuing);
-    const home = new TestHome({ ...options, world });
-    await startBroker(home);
-    opened = { home, world, worlds: [world] };
-  });
-  tellStoryOf(() => [there().home]);
-  afterAll(async () => {
-    const { home, worlds } = there();
-    await home.close();
-    await Promise.all(worlds.map((one) => one.close()));
-  });
-  const ask = <M extends MethodName>(method: M, params: ParamsOf<M>) =>
-    askBroker(there().home, method, params);
-  return {
-    get home() {
-      return there().home;
-    },
-    get world() {
-      return there().world;
-    },
-    /** The MCP server of the world. */
-    get resource() {
-      return there().world.protectedServer.resource;
-    },
-    ask,
-    /** The same home with servers of the test's own, where nobody is signed in yet. They end with the home. */
-    async newWorld() {
-      const { home, worlds } = there();
-      const world = await openWorld(options.issuing);
-      worlds.push(world);
-      return { home, world, resource: world.protectedServer.resource };
-    },
+    worlds.push(world);
+    return { world, resource: world.protectedServer.resource };
   };
+  const place = ofFile(async () => {
+    const first = await openOne();
+    const home = new TestHome({ ...options, world: first.world });
+    await startBroker(home);
+    return {
+      home,
+      ...first,
+      ask: <M extends MethodName>(method: M, params: ParamsOf<M>) => askBroker(home, method, params),
+      /** The same home with servers of the test's own, where nobody is signed in yet. They end with the home. */
+      newWorld: async () => ({ home, ...(await openOne()) }),
+      async close() {
+        await home.close();
+        await Promise.all(worlds.map((one) => one.close()));
+      },
+    };
+  });
+  tellStoryOf(() => [place.home]);
+  return place;
 }
