@@ -7,6 +7,7 @@ import { builtBin } from '../../support/built.ts';
 import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, enter, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { ofTest } from '../../support/lasting.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
@@ -96,8 +97,7 @@ describe('keyturn reset', () => {
   });
 
   it('refuses if the keychain is locked, and with --yes names what stays', async () => {
-    const keyring = await ownKeyring();
-    onTestFinished(() => keyring.end());
+    const keyring = await ofTest(ownKeyring());
     const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
     const { home, world, resource } = await homeInWorld({
       env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },

@@ -8,6 +8,7 @@ import { forkWorker, type SpawnWorker } from '../../../src/vault/keychain/keycha
 import type { ItemVault } from '../../../src/vault/item-vault.ts';
 import { MissingItem } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
+import { ofTest } from '../../support/lasting.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 import { closedLater, keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
@@ -30,8 +31,7 @@ describe('a real keyring', () => {
   afterAll(removeFreshItems);
 
   async function own() {
-    const session = await ownKeyring();
-    onTestFinished(() => session.end());
+    const session = await ofTest(ownKeyring());
     return { session, spawn: () => forkWorker(session.env) };
   }
 

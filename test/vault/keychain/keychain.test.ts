@@ -3,10 +3,10 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type SpawnWorker, forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { ofFile } from '../../support/lasting.ts';
 import { vaultContract } from '../contract.ts';
 import { closedLater, keychainVault, said } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
-import type { KeyringSession } from './keyring.ts';
 
 beforeAll(requireTestKeyring);
 afterAll(removeFreshItems);
@@ -27,11 +27,7 @@ describe('a locked keyring', () => {
   const lockedOrUnreadable = { reason: expect.stringMatching(/^(locked|vault_unreadable)$/) };
 
   /** One keyring for all, which may be locked: each test leaves it unlocked. */
-  let session: KeyringSession;
-  beforeAll(async () => {
-    session = await ownKeyring();
-  });
-  afterAll(() => session.end());
+  const session = ofFile(ownKeyring);
   const spawnWorker: SpawnWorker = () => forkWorker(session.env);
 
   // The first one, since the keyring is still empty.

@@ -82,7 +82,7 @@ export async function ownKeyring() {
     lock: () => lockDefaultCollection(env),
     /** Replaces the running keyring daemon with a new, unlocked one; the items stay. */
     restartUnlocked: () => replaceDaemon(env),
-    async end() {
+    async close() {
       const ended = once(shell, 'exit');
       shell.stdin.end();
       await ended;
