@@ -63,7 +63,7 @@ export class Proofs {
     return proof;
   }
 
-  /** The token, and where the app may use it now. Throws as `prove`. */
+  /** The token, and where the app may use it now. Throws as `token.prove`. */
   #allowed({ appId, tokenId, url: text }: ProofRequest): AllowedProof {
     const { cache, signIns, pause } = this.#parts;
     pause.throwIfPaused();
