@@ -9,6 +9,7 @@
 import { exitCodes, KeyturnError, moment, reasons, valuesBelow } from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { hasBrowser } from '../broker/desktop-session.ts';
 import { labelOf } from './rule-label.ts';
 
 /**
@@ -60,6 +61,8 @@ export function refuse(error: unknown): number {
   sayLines(`keyturn: ${error.message}`);
   if (error.rule !== undefined) sayRule(error.rule);
   if (error.hint !== undefined) sayLines(`  hint: ${error.hint}`);
+  if (/sign in.*: keyturn login/i.test(error.hint ?? '') && !hasBrowser(process.env))
+    say('  without a browser: add --paste or --device');
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
   say(`  reason: ${error.reason}`);
   return reasons[error.reason].exit;
