@@ -7,12 +7,18 @@ import type { AppProcesses } from '../../../src/daemon/apps/app-processes.ts';
 import { looseRecords } from '../../broker/rig.ts';
 
 export function approvalsAt(broker: Broker, standing: () => ProcessState = () => 'same'): Approvals {
-  const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/usr/bin/node', standing });
+  const currentFacts = () => ({
+    run: 'r',
+    verified: true,
+    pid: 7,
+    executable: '/usr/bin/node',
+    nowIs: standing,
+  });
   return new Approvals({
     broker,
     proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
-    processes: { of: () => ({ run: 'r', look }) } as unknown as AppProcesses,
+    processes: { of: () => ({ run: 'r', currentFacts }) } as unknown as AppProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
 }
