@@ -107,7 +107,7 @@ export class TokenRequests {
     const refusal = isLate ? this.#signIns.stillPending(request.appId, endpoint) : error;
     const outcome = reasonOf(refusal);
     const app = this.#parts.apps.nameOf(request.appId);
-    // The time was over before anybody was asked, so nobody refused.
+    // `stillPending` gives this reason if no card or page was opened in time: then nobody refused.
     if (!isLate || outcome !== 'authorization_server_unreachable')
       this.#parts.audit.note({ event: 'refused', outcome, app, endpoint });
     return refusal;
@@ -122,7 +122,7 @@ export class TokenRequests {
     let spent = temporary.countUsedOnce(pending.wanted.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
-      // Read again each time: signing in may have chosen one for this request.
+      // Read again each time: signing in may have set the account in `wanted`.
       const { wanted, deadline } = pending;
       if (tries === 0 && !begun && !this.#consent.current.covering(wanted))
         await this.#consent.askUnlessAllowed(wanted, deadline);

@@ -2,7 +2,7 @@
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
  * An approval request is what waits for the user's answer, and its card shows it in a window. A run is one process of an
- * app, from its start to its end.
+ * app, until its last connection closes.
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
@@ -38,7 +38,7 @@ export class Consent {
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
   readonly #openRequests = new SharedWork<void>();
-  /** By app. */
+  /** How long an app waits before its next request; by app, with the endpoints that it asked about. */
   readonly #waits: RequestWaits;
 
   constructor(parts: BrokerParts) {

@@ -27,7 +27,7 @@ export const command = defineCommand(
     about:
       'Connect an MCP client to one MCP server: give the client an app key (pairing), allow it to use the server, and sign in. Then print the entry for the client’s configuration. `keyturn setup` does all this for the clients that it finds.',
     notes: [
-      'The entry, which is the lines of a configuration, starts `keyturn bridge`. Without a terminal, the command leaves its requests to `keyturn request`, waits for 20 seconds, and prints nothing without --json.',
+      'The entry runs `keyturn bridge`. Without a terminal, the command leaves its requests to `keyturn request`, waits for 20 seconds, and prints nothing without --json.',
       'The exit codes are those of `keyturn token`.',
     ],
     examples: [

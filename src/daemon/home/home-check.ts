@@ -67,7 +67,7 @@ export interface HomeCheckParts {
 }
 
 export interface HomeState {
-  /** `unchecked`: the vault was not needed yet. `memory`: its vault remembers nothing of it. */
+  /** `unchecked`: the vault was not needed yet. `memory`: such a vault keeps nothing from earlier starts. */
   readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
   /**
    * The Keyturn app in this home. `none`: never used. `closed`: it must run to approve. `optional`: the command may
@@ -79,6 +79,7 @@ export interface HomeState {
   /** The card about the settings waits; until then nothing goes out. */
   readonly isWaiting: boolean;
   readonly why?: string;
+  /** From the approved settings; where a broker without a window decides, from those that it used last. */
   readonly differing: readonly Difference[];
 }
 
@@ -127,7 +128,10 @@ export class HomeCheck {
     throw unanswered(this.#asked);
   }
 
-  /** Before anything is served: `requireSettingsAnswered`, until the user said what stays allowed. Undefined: nothing waits. */
+  /**
+   * Before anything is served: as `requireSettingsAnswered`, while the user hasn't said which access from before the
+   * Keyturn app's first use stays. Undefined: nothing waits.
+   */
   requireFirstUseAnswered(): Promise<void> | undefined {
     return this.#isUndecided && this.#allowedBefore.length > 0 ? this.requireSettingsAnswered() : undefined;
   }
@@ -179,7 +183,7 @@ export class HomeCheck {
    * as `requireSettingsAnswered` and `requireMayWiden`, and `file_unreadable` for certificate authorities that can't be read.
    */
   async recordSetting(name: SettingName, value: Settings[SettingName]): Promise<void> {
-    // No vault was ever opened: its first use notes what the file says by then.
+    // No vault was ever opened: when one is, the document notes what the file says by then.
     if (!this.#parts.isKeyturnApp && !this.hasOpenedVault) return;
     await this.requireSettingsAnswered();
     const authorities =
