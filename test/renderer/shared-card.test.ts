@@ -59,7 +59,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
     ...options,
     answer: async (channel, params) => {
       if (channel === 'card.shown') shown.push(params);
-      if (/answer|permission\.end/.test(String(channel))) calls.push([channel, params]);
+      if (/answer|permission\.revoke/.test(String(channel))) calls.push([channel, params]);
       const value = lists[String(channel) as keyof typeof lists];
       return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
     },
