@@ -5,7 +5,7 @@
  * names, files that the person named on the command line, access tokens where `keyturn token` prints them, and
  * tokens and API keys where `keyturn headers` does. A finding ends the test; the secret itself is never repeated.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { report } from '../soak/report.ts';
@@ -83,12 +83,20 @@ function keyFilesBelow(folder: string): string[] {
   return filesIn(folder).filter(isKeyFile);
 }
 
-/** Plain files below a folder; none where there is no such folder. */
+/**
+ * Plain files below a folder; none where there is no such folder. A link is not followed: what it leads to is scanned
+ * where it is, or isn't the home's.
+ */
 function filesIn(folder: string): string[] {
+  return entriesIn(folder).flatMap((entry) => {
+    const place = path.join(folder, entry.name);
+    return entry.isDirectory() ? filesIn(place) : entry.isFile() ? [place] : [];
+  });
+}
+
+function entriesIn(folder: string): Dirent[] {
   try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => path.join(entry.parentPath, entry.name));
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     return [];
   }
