@@ -4,6 +4,7 @@
  * Invariants: the files are in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced
  * whole. They are removed when this process ends; those of a process that was killed are removed by the next one.
  */
+import type { BigIntStats } from 'node:fs';
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -53,14 +54,19 @@ export class TokenFiles {
   }
 }
 
-/** Of all users (sticky), in memory on Linux: a session such as cron's has no runtime folder. */
+/** In memory on Linux, for all users: a session such as cron's has no runtime folder. */
 const shared = '/dev/shm';
+
+/** Root's, and sticky: nobody can put another folder in the place of ours. */
+const isSticky = ({ uid, mode }: BigIntStats): boolean => uid === 0n && (mode & 0o1000n) !== 0n;
 
 function checked(runtime: string | undefined): string {
   const base = runtime || shared;
   if (!path.isAbsolute(base)) throw noMemory('XDG_RUNTIME_DIR names no folder');
   try {
-    if (base !== shared) checkPrivate(lstatSync(base, { bigint: true }), base, 'stateFolder');
+    const found = lstatSync(base, { bigint: true });
+    if (base !== shared) checkPrivate(found, base, 'stateFolder');
+    else if (!isSticky(found)) throw noMemory(`${quoted(base)} is not root's, or not sticky`);
     if (liesInMemory(statfsSync(base))) return base;
   } catch (error) {
     if (error instanceof KeyturnError) throw error;
