@@ -147,7 +147,7 @@ export const channels = {
     }),
     result: methods['settings.set'].result,
   },
-  /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
+  /** Whether the command may approve while the Keyturn app is closed. No method of the wire does so. */
   'home.allowCommand': { params: z.object({ isAllowed: z.boolean() }), result: empty },
   'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],

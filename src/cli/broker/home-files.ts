@@ -97,7 +97,7 @@ function removeSocket(paths: HomePaths): void {
   if (lstatSync(socket, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(socket);
 }
 
-/** Keys that open this home's broker, and nothing once it is gone. Another home's, or what is no key, stays. */
+/** The keys for brokers that `isOwn` accepts. What is no key stays. */
 function removeKeys(folder: string, isOwn: (broker: string) => boolean): void {
   for (const file of filesIn(folder)) {
     const broker = file.endsWith('.key') ? brokerOf(file) : undefined;

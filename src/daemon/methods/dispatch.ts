@@ -60,7 +60,7 @@ export interface InProcessOwner {
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether this request gives somebody more than they have. Throws KeyturnError. */
   widens(method: OwnersMethod, params: unknown): Promise<boolean>;
-  /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
+  /** Whether the command may approve while the Keyturn app is closed. No method of the wire does so. */
   allowCommand(isAllowed: boolean): Promise<void>;
   /** Ends the subscription, and what waits for this owner. */
   close(): void;
