@@ -67,7 +67,8 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
   }
   const hasSecret = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
   const client: BentClient = {
-    clientId: randomValue(),
+    // Never a dash first: a command line writes such an id in another way.
+    clientId: `c${randomValue()}`,
     authMethod,
     redirectUris: asked.redirect_uris,
     grantTypes: asked.grant_types,
