@@ -68,7 +68,7 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
   const hasSecret = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
   const client: BentClient = {
     // Never a dash first: a command line writes such an id in another way.
-    clientId: `c${randomValue()}`,
+    clientId: `c${randomValue().slice(1)}`,
     authMethod,
     redirectUris: asked.redirect_uris,
     grantTypes: asked.grant_types,
