@@ -61,7 +61,7 @@ describe('a headless broker in a home of the app', () => {
     await desk.stop();
     const { line } = await openHeadless(home);
     await line.request('permission.set', { app: 'cli', resource: other, decision: 'allow' });
-    expect(await line.request('settings.get')).toMatchObject({ keyturnApp: 'optional' });
+    expect(await line.request('settings.get')).toMatchObject({ approver: 'either' });
   });
 
   it('serves what is allowed, shows, takes away, and can be reset', async () => {

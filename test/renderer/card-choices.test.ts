@@ -78,7 +78,7 @@ describe('how long it is allowed', () => {
       'app.list': {
         apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
-      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
     });
     const { page } = await openWindow({
       hash: 'card',
@@ -118,7 +118,7 @@ describe('how long it is allowed', () => {
       answer: async (channel, params) =>
         exampleAnswer({
           'request.list': { requests: [question] },
-          'settings.get': { settings: { defaultDuration }, details: [], keyturnApp: 'running' },
+          'settings.get': { settings: { defaultDuration }, details: [], approver: 'app' },
         })(channel, params),
     });
     await approvable(page);
@@ -200,7 +200,7 @@ describe('how long it is allowed', () => {
       'request.list': { requests: [question] },
       'app.list': { apps: [{ ...client, permissions: [had] }] },
       'signIn.list': { signIns: [] as unknown[] },
-      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
     };
     const calls: string[] = [];
     const { page, change } = await openWindow({

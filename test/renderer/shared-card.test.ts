@@ -48,7 +48,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
     'request.list': { requests: [...questions] },
     'app.list': { apps: [{ appId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
     'signIn.list': { signIns: [] },
-    'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+    'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
   };
   const calls: unknown[] = [];
   const shown: unknown[] = [];

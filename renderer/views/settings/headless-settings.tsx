@@ -21,7 +21,7 @@ export function HeadlessSettings({ home }: { readonly home: Status['homeState'] 
       <Switch
         label={words.commandAllowed}
         hint={words.commandAllowedWhat}
-        isOn={home.keyturnApp === 'optional'}
+        isOn={home.approver === 'either'}
         onSwitch={allowCommand}
       />
       <Refused refusal={action.refusal} />

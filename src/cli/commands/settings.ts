@@ -24,11 +24,11 @@ const list = defineCommand(
     examples: ['keyturn settings', 'keyturn settings list --json'],
   },
   async ({ options }) => {
-    const { details, keyturnApp } = await ask('settings.get', {});
+    const { details, approver } = await ask('settings.get', {});
     if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
-      for (const line of [...details.flatMap(unapprovedLine), ...appLines[keyturnApp]]) print(line);
+      for (const line of [...details.flatMap(unapprovedLine), ...approverLines[approver]]) print(line);
     }
     return exitCodes.ok;
   },
@@ -126,15 +126,15 @@ function settingNamed(details: readonly Detail[], name: string): Detail {
   });
 }
 
-type AppState = Awaited<ReturnType<typeof ask<'settings.get'>>>['keyturnApp'];
+type Approver = Awaited<ReturnType<typeof ask<'settings.get'>>>['approver'];
 
-/** What the home is to a broker without a window. */
-const appLines: Readonly<Record<AppState, readonly string[]>> = {
+/** Who grants new access in this home. */
+const approverLines: Readonly<Record<Approver, readonly string[]>> = {
   unknown: ['Whether the Keyturn app approves access here is unknown until the vault is used.'],
-  none: [],
-  running: ['Only the Keyturn app grants new access here, unless its Settings allow background brokers to.'],
-  closed: ['Only the Keyturn app grants new access here, and it isn’t running. Start it.'],
-  optional: ['Background brokers may grant new access here too.'],
+  command: [],
+  app: ['Only the Keyturn app grants new access here, unless its Settings allow background brokers to.'],
+  appClosed: ['Only the Keyturn app grants new access here, and it isn’t running. Start it.'],
+  either: ['Background brokers may grant new access here too.'],
 };
 
 function unapprovedLine({ name, written, isUnapproved }: Detail): string[] {

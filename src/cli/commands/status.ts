@@ -103,22 +103,24 @@ function exceptionLines({ exceptions }: Status): string[] {
   });
 }
 
-const appWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly string[]>> = {
+const approverWords: Readonly<Record<Status['homeState']['approver'], readonly string[]>> = {
   unknown: [],
-  none: [],
-  running: [],
-  closed: ['APP        the Keyturn app isn’t running: apps keep their access, and no new access is granted'],
-  optional: ['app        background brokers may grant access too'],
+  command: [],
+  app: [],
+  appClosed: [
+    'APP        the Keyturn app isn’t running: apps keep their access, and no new access is granted',
+  ],
+  either: ['app        background brokers may grant access too'],
 };
 
-function homeLines({ state, keyturnApp, isWaiting, why = '', differing }: Status['homeState']): string[] {
-  const counts = keyturnApp === 'running' || keyturnApp === 'closed';
+function homeLines({ state, approver, isWaiting, why = '', differing }: Status['homeState']): string[] {
+  const isOnlyApp = approver === 'app' || approver === 'appClosed';
   return [
-    ...(state === 'mismatched' ? [`MISMATCH   ${why}`] : appWords[keyturnApp]),
+    ...(state === 'mismatched' ? [`MISMATCH   ${why}`] : approverWords[approver]),
     ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
     ...differing.map(({ name, value, inEffect, isContent }) => {
       const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;
-      const outcome = counts
+      const outcome = isOnlyApp
         ? `is ignored; ${plain(isContent ? undefined : inEffect)} is in effect`
         : 'changed, and in effect';
       return `WRITTEN    ${name} ${what}: ${outcome}`;

@@ -201,7 +201,7 @@ function ruleFindings(status: Status): Finding[] {
       homeState.isWaiting ? 'keyturn request list   (the request waits in the window)' : 'keyturn settings',
     ),
     ...found(
-      homeState.keyturnApp === 'closed',
+      homeState.approver === 'appClosed',
       'app.closed',
       'The Keyturn app isn’t running: apps keep their access, and no new access is granted.',
       'Start the app.',

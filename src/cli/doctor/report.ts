@@ -59,7 +59,7 @@ function brokerLines(status: Status | undefined): string[] {
   const { vaultState, homeState, audit, signIns, apps, requests } = status;
   return [
     `broker    ${/^[\w.+-]{1,32}$/.test(status.version) ? status.version : 'of an unknown version'}`,
-    `states    vault ${vaultState.state}, home ${homeState.state}, Keyturn app ${homeState.keyturnApp}, audit log ${audit ? 'failing' : 'written'}`,
+    `states    vault ${vaultState.state}, home ${homeState.state}, approver ${homeState.approver}, audit log ${audit ? 'failing' : 'written'}`,
     `counts    ${signIns} sign-ins, ${apps} apps, ${requests} requests`,
   ];
 }

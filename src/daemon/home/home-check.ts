@@ -69,11 +69,8 @@ export interface HomeCheckParts {
 export interface HomeState {
   /** `unchecked`: the vault was not needed yet. `memory`: such a vault keeps nothing from earlier starts. */
   readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
-  /**
-   * The Keyturn app in this home. `none`: never used. `closed`: it must run to approve. `optional`: the command may
-   * approve too.
-   */
-  readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'optional';
+  /** Who may approve in this home. `appClosed`: only the Keyturn app, and it doesn't run. */
+  readonly approver: 'unknown' | 'command' | 'app' | 'appClosed' | 'either';
   /** The vault of this home was opened, now or at an earlier start. */
   readonly hasOpenedVault: boolean;
   /** The card about the settings waits; until then nothing goes out. */
@@ -165,7 +162,7 @@ export class HomeCheck {
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = {
-      keyturnApp: this.#appUse(),
+      approver: this.#approver(),
       hasOpenedVault: this.hasOpenedVault,
       differing: this.#different,
       isWaiting: this.#isWaiting,
@@ -341,11 +338,11 @@ export class HomeCheck {
     return this.#isUndecided || (this.#record === undefined && this.#card.isOpen);
   }
 
-  #appUse(): HomeState['keyturnApp'] {
+  #approver(): HomeState['approver'] {
     const { isKeyturnApp } = this.#parts;
-    if (isKeyturnApp) return this.#record?.approver === 'either' ? 'optional' : 'running';
+    if (isKeyturnApp) return this.#record?.approver === 'either' ? 'either' : 'app';
     if (!this.#record) return 'unknown';
-    return ({ command: 'none', app: 'closed', either: 'optional' } as const)[this.#record.approver];
+    return this.#record.approver === 'app' ? 'appClosed' : this.#record.approver;
   }
 
   #differencesFrom(approved: ApprovedSettings): Difference[] {

@@ -244,8 +244,8 @@ function permissionAnswer(
 /** By name, as far as they have a value; and each with where it comes from. */
 export function settingAnswer(
   details: ResultOf<'settings.get'>['details'],
-  keyturnApp: ResultOf<'settings.get'>['keyturnApp'],
+  approver: ResultOf<'settings.get'>['approver'],
 ): ResultOf<'settings.get'> {
   const set = details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
-  return { settings: Object.fromEntries(set), details, keyturnApp };
+  return { settings: Object.fromEntries(set), details, approver };
 }

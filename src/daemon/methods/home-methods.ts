@@ -32,7 +32,7 @@ export const homeMethods: Pick<
   },
 
   'settings.get': (services) =>
-    settingAnswer(services.settings.details(), services.status().homeState.keyturnApp),
+    settingAnswer(services.settings.details(), services.status().homeState.approver),
 
   'settings.set': (services, _caller, { name, value }) => services.changeSetting(name, value),
 

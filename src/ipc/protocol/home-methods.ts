@@ -6,7 +6,7 @@ import type { Method } from './method.ts';
 import { activeHour, auditRow, use } from './schemas/audit-schema.ts';
 import { reset } from './schemas/sign-in-schema.ts';
 import { clientIdentifier, registered, registration } from './schemas/oauth-client-schema.ts';
-import { keyturnAppState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
+import { approverState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
 import { status } from './schemas/status-schema.ts';
 import { empty, instant, exceptionName, url } from './schemas/values.ts';
 import { display } from './schemas/vault-schema.ts';
@@ -50,7 +50,7 @@ export const homeMethods = {
     result: z.object({
       settings: z.record(settingName, settingValue),
       details: z.array(setting),
-      keyturnApp: keyturnAppState,
+      approver: approverState,
     }),
   },
   'settings.set': {

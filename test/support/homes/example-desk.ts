@@ -371,7 +371,7 @@ const status: ResultOn<'status'> = {
   unreadable: [],
   homeState: {
     state: 'checked',
-    keyturnApp: 'running',
+    approver: 'app',
     hasOpenedVault: true,
     isWaiting: false,
     differing: [],
@@ -412,7 +412,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'audit.tail': { rows },
   'apiKey.list': { apiKeys: [] },
   'oauthClient.list': { oauthClients: registrations },
-  'settings.get': { settings, details, keyturnApp: 'running' },
+  'settings.get': { settings, details, approver: 'app' },
   'preferences.get': examplePreferences,
   'card.shown': {},
   'card.fit': {},

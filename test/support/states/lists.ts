@@ -79,7 +79,7 @@ export const empty: Lists = {
   'audit.tail': { rows: [] },
   'audit.activity': { hours: [], uses: [] },
   'oauthClient.list': { oauthClients: [] },
-  'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+  'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
   status: emptyStatus,
 };
 
@@ -213,7 +213,7 @@ export const troubled: Lists = {
 export const wrong: Lists = {
   'settings.get': {
     settings: {},
-    keyturnApp: 'running',
+    approver: 'app',
     details: [
       { name: 'lockAfter', source: 'default', appliesImmediately: false },
       { name: 'noProxy', value: [longName, 'localhost'], source: 'file', appliesImmediately: true },
@@ -252,7 +252,7 @@ export const wrong: Lists = {
     browser: longName,
     homeState: {
       state: 'mismatched',
-      keyturnApp: 'running',
+      approver: 'app',
       hasOpenedVault: true,
       isWaiting: true,
       why: 'Keyturn’s data files don’t match each other: the settings name another vault.',

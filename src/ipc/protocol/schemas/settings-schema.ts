@@ -50,5 +50,5 @@ export const allowedGroup = z.object({
   lines: z.array(z.string().max(maxLength.url)),
 });
 
-/** `running`: the app is the broker. `closed`: an app's home whose app doesn't run. */
-export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'optional']);
+/** Who may approve in this home. `appClosed`: only the Keyturn app, and it doesn't run. */
+export const approverState = z.literal(['unknown', 'command', 'app', 'appClosed', 'either']);

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { keyturnAppState, settingName, settingText, settingValue, unapproved } from './settings-schema.ts';
+import { approverState, settingName, settingText, settingValue, unapproved } from './settings-schema.ts';
 import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
 import { instant, exceptionName, url } from './values.ts';
@@ -62,7 +62,7 @@ export const status = z.object({
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `memory`: a memory vault, which remembers nothing of it. */
     state: z.literal(['unchecked', 'checked', 'memory', 'mismatched']),
-    keyturnApp: keyturnAppState,
+    approver: approverState,
     /** The vault of this home was opened, now or at an earlier start. Until then, another one can be chosen. */
     hasOpenedVault: z.boolean(),
     /** A card about the settings waits, and nothing goes to the network until it is answered. */
