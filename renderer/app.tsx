@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact';
 import { useLayoutEffect, useState, useEffect } from 'preact/hooks';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
-import { Programs } from './views/programs/programs.tsx';
+import { Apps } from './views/apps/apps.tsx';
 import { CardWindow } from './card-window.tsx';
 import { goTo, useRoute } from './state/route.ts';
 import type { Route, Tab } from './state/route.ts';
@@ -53,7 +53,7 @@ function Start() {
 const views: Readonly<Record<Tab, ComponentType<{ item?: string }>>> = {
   overview: Overview,
   servers: Servers,
-  programs: Programs,
+  apps: Apps,
   activity: Activity,
   settings: Settings,
 };

@@ -42,7 +42,7 @@ const pixelRatio = 2;
 const pictures: Readonly<Record<string, string>> = {
   overview: 'overview',
   servers: 'servers',
-  programs: 'programs',
+  apps: 'apps',
   activity: 'activity',
   settings: 'settings-security',
   welcome: 'welcome',

@@ -6,7 +6,7 @@
 import { useState } from 'preact/hooks';
 import { ConsentForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { RequestingProgram } from './base/requesting-program.tsx';
+import { RequestingApp } from './base/requesting-app.tsx';
 import { AddressFact, Facts } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
@@ -15,13 +15,13 @@ import { strings } from '../base/strings.ts';
 const words = strings.choice;
 
 export function ChoiceCard({ question, onDone }: CardProps) {
-  const { app: client = '', resource = '', accounts = [] } = question;
+  const { app: name = '', resource = '', accounts = [] } = question;
   const [account, pick] = useState<string>();
   return (
     <ConsentForm
       ids={[question.id]}
       onDone={onDone}
-      words={{ ...words, title: <Title client={client} resource={resource} /> }}
+      words={{ ...words, title: <Title appName={name} resource={resource} /> }}
       content={JSON.stringify(question)}
       approvals={() =>
         account === undefined ? undefined : [{ id: question.id, answer: 'approve', account }]
@@ -29,7 +29,7 @@ export function ChoiceCard({ question, onDone }: CardProps) {
       obstacle={account === undefined ? words.pick : undefined}
     >
       <div class="parties">
-        <RequestingProgram question={question} note={words.by} />
+        <RequestingApp question={question} note={words.by} />
         <Facts>
           <AddressFact name={words.server} url={resource} />
         </Facts>
@@ -42,11 +42,11 @@ export function ChoiceCard({ question, onDone }: CardProps) {
   );
 }
 
-function Title({ client, resource }: { readonly client: string; readonly resource: string }) {
+function Title({ appName, resource }: { readonly appName: string; readonly resource: string }) {
   return (
     <>
       {words.title.parts({
-        app: <UntrustedText text={client} />,
+        app: <UntrustedText text={appName} />,
         server: <UntrustedText text={URL.parse(resource)?.host ?? resource} />,
       })}
     </>

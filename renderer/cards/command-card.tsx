@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { askedParts } from '../../words/en/asked.ts';
 import { commandName } from '../../words/app-kind.ts';
-import { CommandProgram } from './base/requesting-program.tsx';
+import { CommandProgram } from './base/requesting-app.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../parts/facts.tsx';
@@ -76,24 +76,15 @@ function CommandLine({ claim }: Pick<AppProcess, 'claim'>) {
 }
 
 function Change({ question }: { readonly question: Question }) {
-  const {
-    app: client,
-    resource,
-    account,
-    server,
-    issuer,
-    clientId: registration,
-    exception,
-    until,
-  } = question;
+  const { app, resource, account, server, issuer, clientId, exception, until } = question;
   const isPermission = question.command === 'allow';
   const isDenial = question.command === 'endDenial';
   return (
     <Facts>
-      {client !== undefined && (
-        <Fact name={words.client}>
+      {app !== undefined && (
+        <Fact name={words.app}>
           <strong>
-            <UntrustedText text={client} />
+            <UntrustedText text={app} />
           </strong>
         </Fact>
       )}
@@ -109,7 +100,7 @@ function Change({ question }: { readonly question: Question }) {
       <KeyFact of={question.apiKey} />
       <AddressFact name={strings.card.issuer} url={issuer} />
       {question.command === 'signIn' && <SignInFacts question={question} />}
-      <TextFact name={words.registration} text={registration} />
+      <TextFact name={words.registration} text={clientId} />
       <ClientFacts question={question} />
       {exception !== undefined && (
         <Fact name={words.rule}>
@@ -191,9 +182,7 @@ function ClientFacts({
   return (
     <>
       {grantType !== undefined && <Fact name={words.grantType}>{words.grantTypes[grantType]}</Fact>}
-      {authMethod !== undefined && (
-        <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
-      )}
+      {authMethod !== undefined && <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>}
       <AddressFact name={words.redirectUri} url={redirectUri} />
       <AddressFact name={words.idp} url={idp} />
       <TextFact name={words.assertion} text={assertion} />
@@ -210,7 +199,7 @@ function PermissionFacts({ question: { scope, until, apiKey: key } }: { readonly
           {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
         </Fact>
       )}
-      {until === undefined && <Fact name={words.until}>{strings.programs.untilRevoked}</Fact>}
+      {until === undefined && <Fact name={words.until}>{strings.apps.untilRevoked}</Fact>}
     </>
   );
 }

@@ -7,24 +7,23 @@ import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { RequestingProgram } from './base/requesting-program.tsx';
+import { RequestingApp } from './base/requesting-app.tsx';
 import { strings } from '../base/strings.ts';
 
 const words = strings.card;
 
 export function PairCard({ question, onDone }: CardProps) {
-  const { app: client = '', code = '' } = question;
-  const program = sanitizeLabel(client);
-  const app = <UntrustedText text={client} />;
+  const { app: name = '', code = '' } = question;
+  const app = sanitizeLabel(name);
   return (
     <QuestionForm
       question={question}
       onDone={onDone}
       words={{
-        title: <>{words.titlePair.parts({ app })}</>,
+        title: <>{words.titlePair.parts({ app: <UntrustedText text={name} /> })}</>,
         confirm: words.pair,
         refuse: words.dontPair,
-        answered: { approve: words.paired({ program }), dismiss: words.notPaired({ program }) },
+        answered: { approve: words.paired({ app }), dismiss: words.notPaired({ app }) },
       }}
     >
       <div class="digits">
@@ -35,7 +34,7 @@ export function PairCard({ question, onDone }: CardProps) {
         <p class="dim small">{words.otherDigits}</p>
       </div>
       <div class="parties">
-        <RequestingProgram question={question} note={words.ownName} />
+        <RequestingApp question={question} note={words.ownName} />
       </div>
       <p class="dim small">{words.pairWhat}</p>
     </QuestionForm>

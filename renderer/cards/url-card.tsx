@@ -10,7 +10,7 @@ import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts } from '../parts/facts.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { RequestingProgram } from './base/requesting-program.tsx';
+import { RequestingApp } from './base/requesting-app.tsx';
 import { strings } from '../base/strings.ts';
 
 const words = strings.page;
@@ -38,7 +38,7 @@ export function UrlCard({ question, onDone }: CardProps) {
             {message === '' ? words.noMessage : <UntrustedText text={message} />}
           </Fact>
         </Facts>
-        <RequestingProgram question={question} note={words.by} />
+        <RequestingApp question={question} note={words.by} />
       </div>
       <Notice kind="warn">
         <p>{words.what}</p>

@@ -7,7 +7,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 
-export const tabs = ['overview', 'servers', 'programs', 'activity', 'settings'] as const;
+export const tabs = ['overview', 'servers', 'apps', 'activity', 'settings'] as const;
 export type Tab = (typeof tabs)[number];
 
 export type Route =

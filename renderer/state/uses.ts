@@ -11,7 +11,7 @@ import { useList } from './store.ts';
 /** Of one app, one server, or one app at one server. */
 export interface UseFilter {
   /** An app's name. */
-  readonly client?: string;
+  readonly app?: string;
   readonly endpoint?: string;
 }
 
@@ -30,10 +30,9 @@ export function useUses(): readonly Use[] {
 }
 
 /** All uses that fit, as one. */
-export function sumOf(uses: readonly Use[], { client, endpoint }: UseFilter): UseSum {
+export function sumOf(uses: readonly Use[], { app, endpoint }: UseFilter): UseSum {
   const fitting = uses.filter(
-    (use) =>
-      (client === undefined || use.app === client) && (endpoint === undefined || use.endpoint === endpoint),
+    (use) => (app === undefined || use.app === app) && (endpoint === undefined || use.endpoint === endpoint),
   );
   const length = Math.max(0, ...fitting.map(({ handedOut }) => handedOut.length));
   const hours = Array.from({ length }, (_, at) => total(fitting.map(({ handedOut }) => handedOut[at] ?? 0)));
@@ -45,13 +44,13 @@ const total = (numbers: readonly number[]): number => numbers.reduce((sum, value
 
 export function useSumOf(filter: UseFilter): UseSum {
   const uses = useUses();
-  const { client, endpoint } = filter;
+  const { app, endpoint } = filter;
   return useMemo(
     () =>
       sumOf(uses, {
-        ...(client === undefined ? {} : { client }),
+        ...(app === undefined ? {} : { app }),
         ...(endpoint === undefined ? {} : { endpoint }),
       }),
-    [uses, client, endpoint],
+    [uses, app, endpoint],
   );
 }

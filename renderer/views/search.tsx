@@ -138,9 +138,9 @@ const keyPlace = ({ resource, apps }: ListedApiKey): Place => ({
 });
 
 const appPlace = ({ appId, name, executable = '', permissions }: PairedApp): Place => ({
-  tab: 'programs',
+  tab: 'apps',
   item: appId,
-  icon: 'program',
+  icon: 'app',
   kind: words.app,
   name,
   text: [name, executable, ...permissions.map(({ resource }) => resource)].join(' '),

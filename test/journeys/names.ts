@@ -4,7 +4,7 @@ export const names = {
   tabs: {
     overview: 'Overview',
     servers: 'Servers',
-    programs: 'Connected apps',
+    apps: 'Connected apps',
     activity: 'Activity',
     settings: 'Settings',
   },

@@ -96,7 +96,7 @@ it.each(ways)('a user connects, signs in, reduces, pauses and revokes: %i px, %s
   const program = await connects('editor', look);
   const token = async (): Promise<unknown> => program.getToken({ resource, scope: 'notes:read' });
 
-  const main = await openMain(seat, 'programs');
+  const main = await openMain(seat, 'apps');
   const pressed = await count(main);
   await look(main);
   await lookAt(main);

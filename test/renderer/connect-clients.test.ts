@@ -36,7 +36,7 @@ async function deskWithCursor() {
 }
 
 async function openApps(broker: PageBroker) {
-  const opened = await openWindow({ answer: broker.answer, hash: 'programs' });
+  const opened = await openWindow({ answer: broker.answer, hash: 'apps' });
   await opened.page.getByRole('button', { name: 'Connect apps' }).click();
   return opened;
 }

@@ -121,10 +121,10 @@ const hostileViews = [
   ['settings/providers', '.permission'],
   ['settings/advanced', '#broker-title'],
   ['servers', '.pick'],
-  ['programs', '.pick'],
+  ['apps', '.pick'],
   ...texts.flatMap((_text, at) => [
     [`servers/g${at}`, 'article'] as const,
-    [`programs/c${at}`, 'article'] as const,
+    [`apps/c${at}`, 'article'] as const,
     [`card/q${at}`, '.question'] as const,
     [`card/u${at}`, '.question'] as const,
   ]),

@@ -67,7 +67,7 @@ it('the window lists open forwards, and ends one', async () => {
   const key = await pairing;
   const program = await ofTest(connect({ key, env }));
 
-  const { page } = await openWindow({ answer, hash: 'programs' });
+  const { page } = await openWindow({ answer, hash: 'apps' });
   const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });
   await section.getByText('build.example').waitFor();
   await section.getByText(machine.hostKey).waitFor();
@@ -257,7 +257,7 @@ it('500 servers and 200 apps are shown some at a time, and the filter finds all'
   await page.getByLabel('Filter servers').fill('server-499.');
   await page.getByText('1 server', { exact: true }).waitFor();
   expect(await rows.count()).toBe(1);
-  await page.evaluate('location.hash = "programs"');
+  await page.evaluate('location.hash = "apps"');
   await page.getByText('200 apps').waitFor();
   await page.getByLabel('Filter apps').fill('program-199');
   await expect.poll(() => rows.count()).toBe(1);

@@ -101,7 +101,7 @@ it('Connected apps narrows, ends, undoes a denial, and removes', async () => {
     if (channel === 'app.list' && isHeld) await list.promise;
     return broker.answer(channel, params);
   };
-  const { page } = await openWindow({ answer, hash: 'programs' });
+  const { page } = await openWindow({ answer, hash: 'apps' });
   const choose = (name: string) => page.locator('.pick', { hasText: name }).click();
   const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
   await choose('editor');

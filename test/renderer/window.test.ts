@@ -115,7 +115,7 @@ it('the search finds servers, apps and settings by the keyboard alone', async ()
   ]);
   for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
   await page.locator('article', { hasText: '/opt/quill/bin/quill' }).waitFor();
-  expect(await hashOf(page)).toBe('#programs/c1');
+  expect(await hashOf(page)).toBe('#apps/c1');
 
   await page.keyboard.press('Control+f');
   await page.keyboard.type('passphrase');

@@ -8,7 +8,7 @@ export const activity = {
     filters: 'Filter activity',
     kind: 'Kind',
     server: 'Server',
-    program: 'App',
+    app: 'App',
     all: 'All',
     export: 'Export',
     exportCsv: 'Export as CSV…',

@@ -41,7 +41,7 @@ export const cards = {
     keyIn: 'Header',
     keyWhat:
       'The app can keep the API key and use it longer than you allow here. To stop that, replace it at the server.',
-    keyGiven: '{who, select, command {The keyturn command} other {{program}}} can use your API key.',
+    keyGiven: '{who, select, command {The keyturn command} other {{app}}} can use your API key.',
     server: 'Server',
     issuer: 'Sign-in provider',
     issuerLater: 'Shown when you sign in',
@@ -88,15 +88,15 @@ export const cards = {
     digits: 'Connect only if you started {app} and it shows this code:',
     otherDigits: 'If you see another code, or none, choose “Don’t connect”.',
     pairWhat: 'This gives it no access. The app can then ask you for access to a server.',
-    allowed: '{who, select, command {The keyturn command} other {{program}}} has access.',
-    paired: '{program} is connected.',
-    notPaired: '{program} is not connected.',
+    allowed: '{who, select, command {The keyturn command} other {{app}}} has access.',
+    paired: '{app} is connected.',
+    notPaired: '{app} is not connected.',
     deniedAlways:
-      'Keyturn now refuses {who, select, command {the keyturn command} other {{program}}} at this server without asking.',
+      'Keyturn now refuses {who, select, command {the keyturn command} other {{app}}} at this server without asking.',
     deniedAlwaysSeveral:
-      'Keyturn now refuses {who, select, command {the keyturn command} other {{program}}} at these servers without asking.',
-    undoneSeveral: '{program} can ask for these servers again.',
-    refused: 'Not allowed. {who, select, command {The keyturn command} other {{program}}} can ask again.',
+      'Keyturn now refuses {who, select, command {the keyturn command} other {{app}}} at these servers without asking.',
+    undoneSeveral: '{app} can ask for these servers again.',
+    refused: 'Not allowed. {who, select, command {The keyturn command} other {{app}}} can ask again.',
   },
 
   /** The card about a sign-in that came back as another account. */

@@ -28,7 +28,7 @@ export const commands = {
     forward: 'Programs on',
     hostKey: 'Host key',
     sandbox: 'None: it is a sandbox on this computer',
-    client: 'App',
+    app: 'App',
     registration: 'Client ID',
     newClient: 'Registration',
     registersAnew: 'Keyturn registers again at this server.',

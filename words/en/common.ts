@@ -63,7 +63,7 @@ export const common = {
     refreshed: '{count, plural, one {# renewal} other {# renewals}}',
     failed: '{count, plural, one {# renewal failed} other {# renewals failed}}',
     servers: '{count, plural, one {# server} other {# servers}}',
-    programs: '{count, plural, one {# app} other {# apps}}',
+    apps: '{count, plural, one {# app} other {# apps}}',
     questions: '{count, plural, one {# request} other {# requests}}',
   },
 } as const;

@@ -10,7 +10,7 @@ export const welcome = {
     signedIn: 'Signed in.',
     login: 'Start Keyturn at login',
     loginWhat: 'You can change it in Settings.',
-    programOwn:
+    appOwn:
       'An app that uses @keyturn/client connects by itself: it shows six digits, and a card here shows the same.',
     step: 'Step {at} of {of}',
     next: 'Next',

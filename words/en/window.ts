@@ -8,7 +8,7 @@ import { activity } from './activity.ts';
 import { cards } from './cards.ts';
 import { commands } from './commands.ts';
 import { common } from './common.ts';
-import { programs } from './programs.ts';
+import { apps } from './apps.ts';
 import { providers } from './providers.ts';
 import { requests } from './requests.ts';
 import { servers } from './servers.ts';
@@ -20,7 +20,7 @@ export const window = {
   ...common,
   ...views,
   ...servers,
-  ...programs,
+  ...apps,
   ...activity,
   ...settings,
   ...providers,

@@ -22,7 +22,7 @@ import type { DurationChoice } from './duration-choices.ts';
 import { DurationPicker } from './duration-picker.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { RequestingProgram } from '../base/requesting-program.tsx';
+import { RequestingApp } from '../base/requesting-app.tsx';
 import { GuessNote } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { OneOfSeveral, OnlyServer } from './server-request.tsx';
@@ -32,7 +32,7 @@ import type { Question, Refusal } from '../../base/views.ts';
 const words = strings.card;
 
 interface AccessCardProps {
-  /** Of one run of the program. */
+  /** Of one run of the app. */
   readonly questions: Questions;
   readonly onDone: () => void;
 }
@@ -62,9 +62,9 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       undo={pairedApp && isFirstAccess ? () => undoDenials(questions, pairedApp.appId) : undefined}
     >
       <div class="parties">
-        <RequestingProgram
+        <RequestingApp
           question={questions[0]}
-          note={questions[0].app === commandName ? strings.programs.cli : words.ownName}
+          note={questions[0].app === commandName ? strings.apps.cli : words.ownName}
           paired={pairedApp}
           isRead={context !== undefined}
         />
@@ -76,7 +76,7 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
         <DurationPicker
           durations={durations}
           chosen={chosen}
-          client={questions[0].app ?? ''}
+          appName={questions[0].app ?? ''}
           onChoose={(choice) => choose({ choice, content })}
         />
       )}
@@ -121,29 +121,29 @@ function Servers({ requests, kept }: { readonly requests: Requests; readonly kep
 
 /** What an approval means here beyond the scopes. */
 function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
-  const [{ app: client }] = questions;
+  const [{ app: name }] = questions;
   const hasKey = questions.some(({ apiKey: key }) => key);
   const hasToken = questions.some(({ apiKey: key }) => !key);
   return (
     <>
       {hasKey && <Notice kind="warn">{words.keyWhat}</Notice>}
-      {client === commandName && hasToken && <Notice kind="warn">{words.cliWarning}</Notice>}
-      {client === commandName && hasKey && <Notice kind="warn">{words.cliKeyWarning}</Notice>}
+      {name === commandName && hasToken && <Notice kind="warn">{words.cliWarning}</Notice>}
+      {name === commandName && hasKey && <Notice kind="warn">{words.cliKeyWarning}</Notice>}
     </>
   );
 }
 
 async function undoDenials(questions: Questions, appId: string): Promise<void> {
-  const [{ app: client = '', resource: firstResource = '' }] = questions;
-  const program = sanitizeLabel(client);
+  const [{ app: name = '', resource: firstResource = '' }] = questions;
+  const app = sanitizeLabel(name);
   // Two questions about one server were denied together.
   const denied = new Map(
     questions.map((one) => [JSON.stringify([one.resource, one.apiKey !== undefined]), one]),
   );
   const undone =
     denied.size > 1
-      ? words.undoneSeveral({ program })
-      : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
+      ? words.undoneSeveral({ app })
+      : strings.apps.undone({ app, server: sanitizeLabel(firstResource) });
   const refusals: Refusal[] = [];
   for (const { resource = '', apiKey: key } of denied.values()) {
     const method = key ? 'apiKey.permission.revoke' : 'permission.revoke';
@@ -159,9 +159,9 @@ const maxTitleName = 40;
 
 /** The question in one sentence. The name is the app's own choice, which is below it. */
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
-  const [{ app: client = '', resource = '', apiKey: key }] = questions;
-  const app = <UntrustedText text={client} bound={maxTitleName} />;
-  const who = appKind(client);
+  const [{ app: name = '', resource = '', apiKey: key }] = questions;
+  const app = <UntrustedText text={name} bound={maxTitleName} />;
+  const who = appKind(name);
   const count = serverCount(questions);
   const parts =
     count > 1
@@ -175,8 +175,8 @@ function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
 }
 
 function wordsFor(questions: Questions): ConsentWords {
-  const [{ app: client = '', apiKey: key }] = questions;
-  const named = { who: appKind(client), program: sanitizeLabel(client) };
+  const [{ app: name = '', apiKey: key }] = questions;
+  const named = { who: appKind(name), app: sanitizeLabel(name) };
   const isSeveral = serverCount(questions) > 1;
   return {
     title: <Title questions={questions} />,

@@ -15,7 +15,7 @@ const durations = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
 export type DurationChoice = (typeof durations)[number];
 
 /**
- * The choices for the card of one run's questions, the shortest first. `permissions`: what the program may do already
+ * The choices for the card of one run's questions, the shortest first. `permissions`: what the app may do already
  * where each of them asks.
  */
 export function durationChoices(

@@ -12,11 +12,11 @@ interface DurationPickerProps {
   readonly durations: readonly DurationChoice[];
   readonly chosen: DurationChoice;
   /** The name of the app that asks. */
-  readonly client: string;
+  readonly appName: string;
   readonly onChoose: (choice: DurationChoice) => void;
 }
 
-export function DurationPicker({ durations, chosen, client, onChoose }: DurationPickerProps) {
+export function DurationPicker({ durations, chosen, appName, onChoose }: DurationPickerProps) {
   // To the minute, so that the card stays as it is for as long.
   const end = useNow((now) => Math.ceil((now + hourLong) / 60) * 60);
   return (
@@ -27,7 +27,7 @@ export function DurationPicker({ durations, chosen, client, onChoose }: Duration
           <input type="radio" name="duration" checked={choice === chosen} onChange={() => onChoose(choice)} />
           <span>
             {choice === 'run'
-              ? words.runOf.parts({ app: <UntrustedText text={client} /> })
+              ? words.runOf.parts({ app: <UntrustedText text={appName} /> })
               : words.durations[choice]}
           </span>
           <span class="dim small">

@@ -1,4 +1,4 @@
-/** Which rows of the audit log are shown: by server, program and kind. */
+/** Which rows of the audit log are shown: by server, app and kind. */
 import { Choice } from '../../parts/field.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
@@ -10,10 +10,10 @@ const words = strings.activity;
 export interface RowFilter {
   readonly kind: string;
   readonly server: string;
-  readonly program: string;
+  readonly app: string;
 }
 
-export const noFilter: RowFilter = { kind: '', server: '', program: '' };
+export const noFilter: RowFilter = { kind: '', server: '', app: '' };
 
 /** A filter as an item of the activity's address. */
 export function filterItem(of: Partial<RowFilter>): string {
@@ -23,11 +23,11 @@ export function filterItem(of: Partial<RowFilter>): string {
 /** The filter of such an item; anything else in it counts for nothing. */
 export function filterOf(item = ''): RowFilter {
   const given = new URLSearchParams(item);
-  const { kind, server, program } = noFilter;
+  const { kind, server, app } = noFilter;
   return {
     kind: given.get('kind') ?? kind,
     server: given.get('server') ?? server,
-    program: given.get('program') ?? program,
+    app: given.get('app') ?? app,
   };
 }
 
@@ -44,7 +44,7 @@ export function choicesOf(rows: readonly AuditRow[]): Choices {
   return {
     kind: distinct(rows.map(({ event }) => event)),
     server: distinct(rows.map(serverOf)),
-    program: distinct(rows.map(({ app = '' }) => app)),
+    app: distinct(rows.map(({ app = '' }) => app)),
   };
 }
 
@@ -52,9 +52,9 @@ function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== '').toSorted();
 }
 
-export function isShown(row: AuditRow, { kind, server, program }: RowFilter): boolean {
+export function isShown(row: AuditRow, { kind, server, app }: RowFilter): boolean {
   const fits = (wanted: string, value: string): boolean => wanted === '' || wanted === value;
-  return fits(kind, row.event) && fits(server, serverOf(row)) && fits(program, row.app ?? '');
+  return fits(kind, row.event) && fits(server, serverOf(row)) && fits(app, row.app ?? '');
 }
 
 interface ActivityFilterProps {
@@ -66,7 +66,7 @@ interface ActivityFilterProps {
 const filters = [
   ['kind', kindWords],
   ['server', short],
-  ['program', short],
+  ['app', short],
 ] as const;
 
 export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProps) {

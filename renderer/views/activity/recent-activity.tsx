@@ -16,21 +16,21 @@ const shownRows = 5;
 
 interface RecentActivityProps {
   /** By which the activity filters, too. */
-  readonly of: { readonly server: string } | { readonly program: string };
+  readonly of: { readonly server: string } | { readonly app: string };
 }
 
 export function RecentActivity({ of }: RecentActivityProps) {
   const filter = { ...noFilter, ...of };
-  const { server, program } = filter;
-  const { hours, total } = useSumOf(server === '' ? { client: program } : { endpoint: server });
+  const { server, app } = filter;
+  const { hours, total } = useSumOf(server === '' ? { app } : { endpoint: server });
   const rows = useList('audit.tail').value?.rows;
   const newest = useMemo(
     () =>
       (rows ?? [])
-        .filter((row) => isShown(row, { ...noFilter, server, program }))
+        .filter((row) => isShown(row, { ...noFilter, server, app }))
         .slice(-shownRows)
         .toReversed(),
-    [rows, server, program],
+    [rows, server, app],
   );
   return (
     <section class="card recent" aria-labelledby="recent-title">

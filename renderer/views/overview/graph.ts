@@ -60,7 +60,7 @@ interface Lists {
 /** The apps that were used last. Servers that need attention come first, then those that these apps may use. */
 export function graphOf({ clients, signIns, keys, uses }: Lists): Graph {
   const all = clients
-    .map((client) => ({ ...client, servers: allowedServers(client) }))
+    .map((app) => ({ ...app, servers: allowedServers(app) }))
     .filter(({ servers }) => servers.length > 0)
     .toSorted((a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0));
   const apps = all.slice(0, maxNodes).map(({ appId: id, name, lastUsedAt, servers }) => ({
@@ -68,7 +68,7 @@ export function graphOf({ clients, signIns, keys, uses }: Lists): Graph {
     name,
     lastUsedAt,
     servers,
-    use: sumOf(uses, { client: name }),
+    use: sumOf(uses, { app: name }),
   }));
   const standing = signIns.filter(({ state }) => state !== 'revoked');
   const endpoints = distinct([
@@ -93,7 +93,7 @@ export function graphOf({ clients, signIns, keys, uses }: Lists): Graph {
   const links = apps.flatMap(({ id, name, servers: theirs }, from) =>
     servers.flatMap(({ endpoint }, to) =>
       theirs.includes(endpoint)
-        ? [{ app: id, endpoint, from, to, total: sumOf(uses, { client: name, endpoint }).total }]
+        ? [{ app: id, endpoint, from, to, total: sumOf(uses, { app: name, endpoint }).total }]
         : [],
     ),
   );

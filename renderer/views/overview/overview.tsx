@@ -58,7 +58,7 @@ function Picture({ graph: { apps, servers, links, isCut } }: { readonly graph: G
   return (
     <section class="card" aria-label={words.title}>
       <div class="graph">
-        <h3>{strings.programs.title}</h3>
+        <h3>{strings.apps.title}</h3>
         <h3 class="servers-title">{strings.servers.title}</h3>
         <ul class="apps">
           {apps.map((app) => (
@@ -66,7 +66,7 @@ function Picture({ graph: { apps, servers, links, isCut } }: { readonly graph: G
               <AppButton app={app} onHeat={heat} />
             </li>
           ))}
-          {apps.length === 0 && <Empty title={strings.programs.emptyTitle} text={strings.programs.empty} />}
+          {apps.length === 0 && <Empty title={strings.apps.emptyTitle} text={strings.apps.empty} />}
         </ul>
         <LinkLines links={links} hot={hot} />
         <ul class="servers">
@@ -95,7 +95,7 @@ const heating = (node: string, heat: Heat) => ({
 function AppButton({ app, onHeat }: { readonly app: AppNode; readonly onHeat: Heat }) {
   const { id, name, lastUsedAt, servers, use } = app;
   return (
-    <button type="button" class="node" {...heating(id, onHeat)} onClick={() => goTo('programs', id)}>
+    <button type="button" class="node" {...heating(id, onHeat)} onClick={() => goTo('apps', id)}>
       <span class="node-name">
         <strong>
           <UntrustedText text={name} bound={60} />

@@ -20,7 +20,7 @@ export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
         <SignInState state={state} isTroubled={trouble !== undefined} />
       </span>
       <span class="pick-more dim small">
-        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(apps.length, 'programs')}
+        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(apps.length, 'apps')}
       </span>
     </>
   );
@@ -38,7 +38,7 @@ export function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
           {words.apiKey}
         </Mark>
       </span>
-      <span class="pick-more dim small">{formatCount(apps.length, 'programs')}</span>
+      <span class="pick-more dim small">{formatCount(apps.length, 'apps')}</span>
     </>
   );
 }

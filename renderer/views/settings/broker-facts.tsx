@@ -1,6 +1,6 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
 import type { ComponentChildren } from 'preact';
-import { maxPathLength } from '../../cards/base/requesting-program.tsx';
+import { maxPathLength } from '../../cards/base/requesting-app.tsx';
 import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';

@@ -1,6 +1,6 @@
 /** Rules that the user waived for single servers; each can be kept again with one press. */
 import { useState } from 'preact/hooks';
-import { Caution } from '../../cards/base/requesting-program.tsx';
+import { Caution } from '../../cards/base/requesting-app.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';

@@ -56,7 +56,7 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
       <Facts>
         <AddressFact name={strings.card.server} url={resource} />
         <Fact name={words.port}>{String(port)}</Fact>
-        <Fact name={strings.programs.lastUsed}>
+        <Fact name={strings.apps.lastUsed}>
           {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
         </Fact>
       </Facts>

@@ -9,7 +9,7 @@ import { leaveFor } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
 import { SignInForm } from '../servers/sign-in-form.tsx';
 import { VaultBanner } from '../vault/vault-banner.tsx';
-import { ConnectClients } from '../programs/connect-clients.tsx';
+import { ConnectClients } from '../apps/connect-clients.tsx';
 
 const words = strings.welcome;
 
@@ -38,7 +38,7 @@ export function Welcome() {
           <>
             <p>{strings.setup.lead}</p>
             <ConnectClients />
-            <p class="dim">{words.programOwn}</p>
+            <p class="dim">{words.appOwn}</p>
           </>
         )}
         {at === 1 && <FirstSignIn />}

@@ -59,7 +59,7 @@ export const isVariant = ({ name }: DeskState): boolean =>
 const views = {
   overview: '.node',
   servers: '.pick',
-  programs: '.pick',
+  apps: '.pick',
   activity: '.entry',
   settings: '#app-title',
   'settings/security': '#vault-title',
@@ -96,9 +96,9 @@ const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[
 const mainStates: readonly DeskState[] = [
   ...inEachView('', {}),
   { name: 'server', hash: 'servers/g1', sign: 'article' },
-  { name: 'program', hash: 'programs/c1', sign: 'article' },
-  { name: 'program-denied', hash: 'programs/c2', sign: 'article' },
-  { name: 'program-idle', hash: 'programs/c3', sign: 'article' },
+  { name: 'app', hash: 'apps/c1', sign: 'article' },
+  { name: 'app-denied', hash: 'apps/c2', sign: 'article' },
+  { name: 'app-idle', hash: 'apps/c3', sign: 'article' },
   { name: 'activity-nothing-matches', hash: 'activity/nobody', sign: '#view h2' },
   ...inEachView('-empty', { lists: empty, sign: '#view h2' }),
   ...inEachView('-long', { lists: { ...long, ...wrong }, sign: '#view h2' }),
@@ -124,13 +124,13 @@ const mainStates: readonly DeskState[] = [
     lists: troubled,
   })),
   ...statesAt(
-    'programs',
+    'apps',
     forwarding,
-    ['programs-forwards', '#forwards-title'],
+    ['apps-forwards', '#forwards-title'],
     ['end-forward', 'dialog', [({ forwards }) => forwards.endOf]],
   ),
-  { name: 'program-command', hash: 'programs/c1', sign: 'article', lists: troubled },
-  { name: 'program-long', hash: 'programs/c1', sign: 'article', lists: long },
+  { name: 'app-command', hash: 'apps/c1', sign: 'article', lists: troubled },
+  { name: 'app-long', hash: 'apps/c1', sign: 'article', lists: long },
   ...statesAt('servers', withStatus({ pause: { since: ago(60), until: ahead(hour) } }), [
     'paused',
     '.banner',
@@ -173,10 +173,10 @@ const dialogStates: readonly DeskState[] = [
   { name: 'search', ...searched, type: [['dialog input', 'e']] },
   { name: 'search-nothing', ...searched, type: [['dialog input', 'nowhere']] },
   ...statesAt(
-    'programs/c1',
+    'apps/c1',
     undefined,
-    ['manage-access', 'dialog .scopes.choice', [({ programs }) => programs.manageAt]],
-    ['remove-program', 'dialog .danger', [({ programs }) => programs.removeProgram]],
+    ['manage-access', 'dialog .scopes.choice', [({ apps }) => apps.manageAt]],
+    ['remove-app', 'dialog .danger', [({ apps }) => apps.removeApp]],
   ),
   ...statesAt('settings/providers', undefined, [
     'remove-client',
@@ -280,8 +280,8 @@ const setupStates: readonly DeskState[] = [
     '.setup .copy',
   ]),
   {
-    name: 'programs-connected',
-    hash: 'programs',
+    name: 'apps-connected',
+    hash: 'apps',
     sign: '.setup .notice.info',
     press: [({ setup }) => setup.open, '.setup button.primary'],
     lists: {

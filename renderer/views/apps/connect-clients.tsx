@@ -43,9 +43,7 @@ export function ConnectClients() {
   const entries = found.clients.flatMap(switchesOf).filter((id) => !left.has(id));
   const apps = found.clients.filter((client) => switchesOf(client).some((id) => !left.has(id)));
   const names =
-    apps.length > maxNames
-      ? formatCount(apps.length, 'programs')
-      : formatList(apps.map(({ title }) => title));
+    apps.length > maxNames ? formatCount(apps.length, 'apps') : formatList(apps.map(({ title }) => title));
   const connect = async (): Promise<void> => {
     const done = await work.run('setup.apply', { look: found.look, entries });
     if (done) {

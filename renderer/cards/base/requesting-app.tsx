@@ -1,8 +1,8 @@
 /**
- * Who asks: the program's name and file, what makes either doubtful, and the rest of what is known behind "Details".
+ * Who asks: the app's name and file, what makes either doubtful, and the rest of what is known behind "Details".
  *
  * Invariant: no file, process or container makes a name look confirmed. Names, arguments, folders and what holds the
- * process are the program's own choice, and are said to be. Of a proxy's address no process is shown.
+ * process are the app's own choice, and are said to be. Of a proxy's address no process is shown.
  */
 import type { ComponentChildren } from 'preact';
 import { Fact, Facts } from '../../parts/facts.tsx';
@@ -19,7 +19,7 @@ const words = strings.card;
 /** Characters of a path. */
 export const maxPathLength = 300;
 
-interface RequestingProgramProps {
+interface RequestingAppProps {
   readonly question: Question;
   /** What is to be known of its name. */
   readonly note: string;
@@ -29,11 +29,11 @@ interface RequestingProgramProps {
   readonly isRead?: boolean;
 }
 
-export function RequestingProgram({ question, note, paired, isRead = true }: RequestingProgramProps) {
+export function RequestingApp({ question, note, paired, isRead = true }: RequestingAppProps) {
   const { app = '', appProcess = { verified: false }, proxied, forward } = question;
   return (
     <div class="party">
-      <Icon name="program" />
+      <Icon name="app" />
       <div>
         <p class="party-name">
           <strong>
@@ -57,11 +57,11 @@ export function RequestingProgram({ question, note, paired, isRead = true }: Req
 }
 
 /** Who ran a command. Nothing of it proves that the user did, so that all of it is evidence only. */
-export function CommandProgram({ question }: Pick<RequestingProgramProps, 'question'>) {
+export function CommandProgram({ question }: Pick<RequestingAppProps, 'question'>) {
   const { appProcess = { verified: false } } = question;
   return (
     <div class="party">
-      <Icon name="program" />
+      <Icon name="app" />
       <div>
         <p class="small">{strings.command.by}</p>
         <Details question={question}>
@@ -73,11 +73,11 @@ export function CommandProgram({ question }: Pick<RequestingProgramProps, 'quest
   );
 }
 
-interface ProcessProps extends Pick<RequestingProgramProps, 'paired'> {
+interface ProcessProps extends Pick<RequestingAppProps, 'paired'> {
   readonly appProcess: AppProcess;
 }
 
-/** Why the file says little about the program. */
+/** Why the file says little about the app. */
 function Doubts({ appProcess, paired }: ProcessProps) {
   return (
     <>
@@ -99,7 +99,7 @@ export function Caution({ children }: { readonly children: ComponentChildren }) 
   );
 }
 
-interface DetailsProps extends Pick<RequestingProgramProps, 'question'> {
+interface DetailsProps extends Pick<RequestingAppProps, 'question'> {
   readonly children?: ComponentChildren;
 }
 

@@ -17,28 +17,28 @@ import { Form } from '../../parts/field.tsx';
 import { strings } from '../../base/strings.ts';
 import type { PairedApp, Permission } from '../../base/views.ts';
 
-const words = strings.programs;
+const words = strings.apps;
 
 interface ManageAccessDialogProps {
-  readonly program: PairedApp;
+  readonly app: PairedApp;
   readonly permission: Permission;
   /** Of what it may do now, that which can be taken away. */
   readonly names: readonly string[];
   readonly onClose: () => void;
 }
 
-export function ManageAccessDialog({ program, permission, names, onClose }: ManageAccessDialogProps) {
+export function ManageAccessDialog({ app, permission, names, onClose }: ManageAccessDialogProps) {
   const [kept, setKept] = useState(names);
   const action = useAction();
   const { resource, until } = permission;
-  const about = { program: sanitizeLabel(program.name), server: sanitizeLabel(resource) };
+  const about = { app: sanitizeLabel(app.name), server: sanitizeLabel(resource) };
   const [isSaved, setSaved] = useState(false);
   const isOpen = useRef(true);
   useLayoutEffect(() => () => void (isOpen.current = false), []);
   const canSave = !isSaved && !action.isBusy && kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
     if (!canSave) return;
-    const reduced = { app: program.appId, resource, scope: kept.join(' '), until };
+    const reduced = { app: app.appId, resource, scope: kept.join(' '), until };
     if (!(await action.run('permission.set', { ...reduced, decision: 'allow' }))) return;
     setSaved(true);
     // "Undo" restores the permission that the row shows: the row must be current before the user can end it.
@@ -48,9 +48,9 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
     if (isOpen.current) onClose();
   };
   const revoke = async (): Promise<void> => {
-    if (!(await revokePermission(action, program, permission))) return;
+    if (!(await revokePermission(action, app, permission))) return;
     onClose();
-    if (canBeSetAnew(permission)) announceBriefly(words.ended(about), () => setAnew(program, permission));
+    if (canBeSetAnew(permission)) announceBriefly(words.ended(about), () => setAnew(app, permission));
     else announce(words.ended(about));
   };
   return (
@@ -58,7 +58,7 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
       <Form onSubmit={save}>
         <p>
           <strong>
-            <UntrustedText text={program.name} />
+            <UntrustedText text={app.name} />
           </strong>{' '}
           <Address url={resource} />
         </p>
@@ -118,7 +118,7 @@ async function setAnew({ appId: app, name }: PairedApp, permission: Permission):
   });
   announce(
     answer.ok
-      ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
+      ? words.restored({ app: sanitizeLabel(name), server: sanitizeLabel(resource) })
       : sanitizeSentence(answer.refusal.message),
   );
   rereadAll();

@@ -1,7 +1,7 @@
 /** One app: what is known of it, when it was used, what it may reach. */
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../../words/app-kind.ts';
-import { Caution, RunFile } from '../../cards/base/requesting-program.tsx';
+import { Caution, RunFile } from '../../cards/base/requesting-app.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -12,18 +12,18 @@ import { strings } from '../../base/strings.ts';
 import type { PairedApp } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
-const words = strings.programs;
+const words = strings.apps;
 
 /** Seconds without use after which a user may no longer need an app (90 days). */
 const idleAfter = 90 * 86_400;
 
-/** Drawn again only for another program: a list of hundreds is read at every change. */
-export function ProgramCard({ program }: { readonly program: PairedApp }) {
-  return useMemo(() => <Card program={program} />, [program]);
+/** Drawn again only for another app: a list of hundreds is read at every change. */
+export function AppCard({ app }: { readonly app: PairedApp }) {
+  return useMemo(() => <Card app={app} />, [app]);
 }
 
-function Card({ program }: { readonly program: PairedApp }) {
-  const { name, permissions } = program;
+function Card({ app }: { readonly app: PairedApp }) {
+  const { name, permissions } = app;
   const isCommand = name === commandName;
   return (
     <article class="card">
@@ -32,11 +32,11 @@ function Card({ program }: { readonly program: PairedApp }) {
           <h3>
             <UntrustedText text={name} />
           </h3>
-          {isCommand ? <p class="dim">{words.cli}</p> : <File program={program} />}
-          {!isCommand && <Times program={program} />}
+          {isCommand ? <p class="dim">{words.cli}</p> : <File app={app} />}
+          {!isCommand && <Times app={app} />}
         </div>
-        <IdleMark program={program} />
-        {!isCommand && <Removal program={program} />}
+        <IdleMark app={app} />
+        {!isCommand && <Removal app={app} />}
       </header>
       <h4>{words.mayReach}</h4>
       {permissions.length === 0 ? (
@@ -46,7 +46,7 @@ function Card({ program }: { readonly program: PairedApp }) {
           {permissions.map((permission, at) => (
             // One server may be there twice: for good, and for a session.
             <li key={`${permission.resource} ${at}`}>
-              <PermissionRow program={program} permission={permission} />
+              <PermissionRow app={app} permission={permission} />
             </li>
           ))}
         </ul>
@@ -55,7 +55,7 @@ function Card({ program }: { readonly program: PairedApp }) {
   );
 }
 
-export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: PairedApp }) {
+export function IdleMark({ app: { name, pairedAt, lastUsedAt } }: { readonly app: PairedApp }) {
   // The command was never paired, so nothing tells since when it is idle.
   const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
@@ -69,7 +69,7 @@ export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly
   );
 }
 
-function File({ program: { executable, file, proxied } }: { readonly program: PairedApp }) {
+function File({ app: { executable, file, proxied } }: { readonly app: PairedApp }) {
   if (proxied) return <p class="dim small">{words.proxied}</p>;
   return (
     <>
@@ -84,7 +84,7 @@ function File({ program: { executable, file, proxied } }: { readonly program: Pa
   );
 }
 
-function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: PairedApp }) {
+function Times({ app: { pairedAt, lastUsedAt } }: { readonly app: PairedApp }) {
   return (
     <p class="times dim small">
       <span>
@@ -97,16 +97,16 @@ function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: Paired
   );
 }
 
-function Removal({ program: { appId, name } }: { readonly program: PairedApp }) {
+function Removal({ app: { appId, name } }: { readonly app: PairedApp }) {
   const label = sanitizeLabel(name);
   return (
     <ConfirmedAction
       button={words.remove}
-      label={words.removeProgram({ program: label })}
+      label={words.removeApp({ app: label })}
       title={words.removeTitle}
       what={words.removeWhat}
       confirm={words.removeConfirm}
-      done={words.removed({ program: label })}
+      done={words.removed({ app: label })}
       run={(action) => action.run('app.remove', { app: appId })}
     >
       <p>

@@ -4,12 +4,12 @@ import { strings } from '../../base/strings.ts';
 import type { PairedApp } from '../../base/views.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
-import { IdleMark } from './program-card.tsx';
+import { IdleMark } from './app-card.tsx';
 
-const words = strings.programs;
+const words = strings.apps;
 
-export function ProgramRow({ program }: { readonly program: PairedApp }) {
-  const { name, permissions, lastUsedAt } = program;
+export function AppRow({ app }: { readonly app: PairedApp }) {
+  const { name, permissions, lastUsedAt } = app;
   const servers = new Set(
     permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource),
   );
@@ -21,7 +21,7 @@ export function ProgramRow({ program }: { readonly program: PairedApp }) {
         </strong>
       </span>
       <span class="pick-state">
-        <IdleMark program={program} />
+        <IdleMark app={app} />
       </span>
       <span class="pick-more dim small">
         {formatCount(servers.size, 'servers')}

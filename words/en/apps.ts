@@ -1,6 +1,6 @@
 /** The view of connected apps. */
-export const programs = {
-  programs: {
+export const apps = {
+  apps: {
     title: 'Connected apps',
     lead: 'Apps on this computer, and what you allowed them.',
     emptyTitle: 'No app is connected yet',
@@ -33,23 +33,23 @@ export const programs = {
     thisRunOf: 'Until the app quits (process {pid})',
     atLatest: 'at the latest',
     manage: 'Manage…',
-    manageAt: 'Manage access of {program} to {server}',
+    manageAt: 'Manage access of {app} to {server}',
     manageTitle: 'Manage access',
     end: 'Revoke access',
-    ended: '{program} has no access to {server} any more. It can ask again.',
-    restored: '{program} has its access to {server} again.',
+    ended: '{app} has no access to {server} any more. It can ask again.',
+    restored: '{app} has its access to {server} again.',
     undo: 'Remove denial',
-    undoAt: 'Remove denial of {server} for {program}',
-    undone: '{program} can ask for {server} again.',
+    undoAt: 'Remove denial of {server} for {app}',
+    undone: '{app} can ask for {server} again.',
     remove: 'Remove…',
-    removeProgram: 'Remove {program}',
+    removeApp: 'Remove {app}',
     removeTitle: 'Remove this app?',
     removeWhat:
       'It gets no more access. What it already got works until it expires. It can ask to connect again.',
     removeConfirm: 'Remove',
-    removed: '{program} was removed.',
+    removed: '{app} was removed.',
     narrowHint: 'Untick what it doesn’t need. If it asks for more later, Keyturn asks you.',
-    narrowed: '{program} has less access to {server} now.',
+    narrowed: '{app} has less access to {server} now.',
   },
 
   forwards: {

@@ -81,7 +81,7 @@ describe('a program', () => {
     await iconShows(seat.app, 'fine');
     expect(await seat.app.notifications()).toEqual([]);
 
-    const main = await openMain(seat, 'programs');
+    const main = await openMain(seat, 'apps');
     const shown = await shownIn(main, 'helper');
     await shown.getByText('Denied', { exact: true }).waitFor();
     await lookAt(main);

@@ -15,14 +15,14 @@ import { strings } from '../../base/strings.ts';
 import type { SignIn, PairedApp, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
-const words = strings.programs;
+const words = strings.apps;
 
 interface PermissionRowProps {
-  readonly program: PairedApp;
+  readonly app: PairedApp;
   readonly permission: Permission;
 }
 
-export function PermissionRow({ program, permission }: PermissionRowProps) {
+export function PermissionRow({ app, permission }: PermissionRowProps) {
   const { resource, decision, scope } = permission;
   const isDenied = decision === 'deny';
   return (
@@ -35,7 +35,7 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
           </Mark>
         </>
       }
-      actions={<PermissionActions program={program} permission={permission} />}
+      actions={<PermissionActions app={app} permission={permission} />}
     >
       <Accounts names={permission.accounts} />
       {isDenied && <p class="dim small">{words.deniedWhat}</p>}
@@ -96,13 +96,13 @@ function Until({ permission: { until, run } }: { readonly permission: Permission
   );
 }
 
-function PermissionActions({ program, permission }: PermissionRowProps) {
+function PermissionActions({ app, permission }: PermissionRowProps) {
   const [isOpen, open] = useState(false);
   const action = useAction();
   const names = useRemovableScopes(permission);
-  const about = { program: sanitizeLabel(program.name), server: sanitizeLabel(permission.resource) };
+  const about = { app: sanitizeLabel(app.name), server: sanitizeLabel(permission.resource) };
   const undo = async (): Promise<void> => {
-    if (await revokePermission(action, program, permission)) announce(words.undone(about));
+    if (await revokePermission(action, app, permission)) announce(words.undone(about));
   };
   const isDenied = permission.decision === 'deny';
   return (
@@ -118,12 +118,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
       </div>
       <Refused refusal={action.refusal} />
       {isOpen && (
-        <ManageAccessDialog
-          program={program}
-          permission={permission}
-          names={names}
-          onClose={() => open(false)}
-        />
+        <ManageAccessDialog app={app} permission={permission} names={names} onClose={() => open(false)} />
       )}
     </>
   );

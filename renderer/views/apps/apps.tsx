@@ -6,21 +6,21 @@ import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';
 import { OpenForwards } from './open-forwards.tsx';
-import { ProgramCard } from './program-card.tsx';
-import { ProgramRow } from './program-row.tsx';
+import { AppCard } from './app-card.tsx';
+import { AppRow } from './app-row.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { PairedApp } from '../../base/views.ts';
 import { ViewHead } from '../view-head.tsx';
 
-const words = strings.programs;
+const words = strings.apps;
 
-export function Programs({ item }: { readonly item?: string }) {
+export function Apps({ item }: { readonly item?: string }) {
   const loaded = useList('app.list');
   const [isConnecting, connect] = useState(false);
   const clients = loaded.value?.apps;
   // The command is in the list only while it may reach something.
-  const programs = useMemo(
+  const apps = useMemo(
     () => clients?.filter(({ name, permissions }) => name !== commandName || permissions.length > 0) ?? [],
     [clients],
   );
@@ -39,12 +39,12 @@ export function Programs({ item }: { readonly item?: string }) {
       )}
       <OpenForwards />
       <MasterDetail<PairedApp>
-        tab="programs"
+        tab="apps"
         chosen={item}
         loaded={loaded}
-        items={programs}
+        items={apps}
         words={words}
-        unit="programs"
+        unit="apps"
         keyOf={keyOf}
         textOf={textOf}
         row={rowOf}
@@ -56,12 +56,12 @@ export function Programs({ item }: { readonly item?: string }) {
 
 const keyOf = ({ appId }: PairedApp): string => appId;
 
-const rowOf = (program: PairedApp): ComponentChildren => <ProgramRow program={program} />;
+const rowOf = (app: PairedApp): ComponentChildren => <AppRow app={app} />;
 
-const detailOf = (program: PairedApp): ComponentChildren => (
+const detailOf = (app: PairedApp): ComponentChildren => (
   <>
-    <ProgramCard program={program} />
-    <RecentActivity of={{ program: program.name }} />
+    <AppCard app={app} />
+    <RecentActivity of={{ app: app.name }} />
   </>
 );
 
