@@ -182,7 +182,9 @@ function ClientFacts({
   return (
     <>
       {grantType !== undefined && <Fact name={words.grantType}>{words.grantTypes[grantType]}</Fact>}
-      {authMethod !== undefined && <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>}
+      {authMethod !== undefined && (
+        <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
+      )}
       <AddressFact name={words.redirectUri} url={redirectUri} />
       <AddressFact name={words.idp} url={idp} />
       <TextFact name={words.assertion} text={assertion} />
