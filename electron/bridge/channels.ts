@@ -166,8 +166,8 @@ export const channels = {
     result: z.object({ rows: z.int().nonnegative(), skipped: z.int().nonnegative() }).partial(),
   },
   /**
-   * The card of these questions is on the screen now; a `yes` to them counts only some time later. To a
-   * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
+   * The card of these questions is on the screen now; an approval takes effect only some time later. Approving a
+   * sign-in opens its page in the browser; the question stays until the sign-in ends.
    */
   'card.shown': { params: z.object({ ids: z.array(id).min(1).max(maxQuestions) }), result: empty },
   /** Answers the questions of one card by one press, each by itself. */

@@ -14,7 +14,7 @@ import type { CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;
-  /** Throws `not_permitted` where the system wants the user's yes first. */
+  /** Throws `not_permitted` if the system needs the user's approval first. */
   set(isOn: boolean): Promise<void>;
   /** Where it is on and would start another program than this one, as after a move: starts this one from now on. */
   renew(): Promise<void>;

@@ -18,7 +18,7 @@ export interface DaemonOptions {
   /** Starts the process of the proxies, with this environment; with Node unless given. */
   readonly spawnProxy?: SpawnChild;
   /**
-   * A user sits at this host: a command of the user's that widens access waits for that person's yes in a window.
+   * True for the Keyturn app: a command that widens access waits for the user's approval in its window.
    */
   readonly keyturnApp?: true;
   /** The system's proxy for a URL, if the settings name none. */

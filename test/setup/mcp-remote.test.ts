@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { headersFrom, withHeaders } from '../../src/cli/programs/extra-headers.ts';
+import { headersFrom, withHeaders } from '../../src/cli/apps/extra-headers.ts';
 import { translated } from '../../src/setup/mcp-remote.ts';
 
 const url = 'https://notes.example/mcp';

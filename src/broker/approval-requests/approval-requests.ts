@@ -1,9 +1,9 @@
 /**
- * Approval requests: questions that wait for the user.
+ * Approval requests. Each has a question (what it is about, and what its card shows), and waits for the user's answer.
  *
- * Invariant: a question ends exactly once: by an answer, by withdrawal or at its timeout. Only an explicit `yes`
- * allows anything, and only while the process that asked is still the one that the card showed. The asking code
- * stores `no`, and doesn't store `later`. A question that can't be shown whole isn't opened: the list that holds it could
+ * Invariant: a question ends exactly once: by an answer, by withdrawal or at its timeout. Only `approve`
+ * allows anything, and only while the process that asked is still the one that the card showed. The caller
+ * stores `deny`, and doesn't store `dismiss`. A question that can't be shown whole isn't opened: the list that holds it could
  * not be read, and no other question of it either.
  */
 import { randomBytes } from 'node:crypto';

@@ -233,7 +233,7 @@ export class PermissionChanges {
     };
   }
 
-  /** Answers them with `later`, which decides nothing: each request behind them then finds the new permission. */
+  /** Answers them with `dismiss`, which stores nothing: each request behind them then finds the new permission. */
   #closeAnswered(permission: Permission): void {
     for (const { id, question } of this.#parts.approvalRequests.list()) {
       if (question.kind !== 'allow') continue;

@@ -4,7 +4,7 @@
  *
  * Invariants: a permission's sign-ins are used in the order in which it names them. Where they are of several accounts,
  * the request names one, or the user has chosen one; nothing else decides. A sign-in that no permission names
- * needs the user's yes, even if the request names it. One exception: a permission that names none yet takes the only
+ * needs the user's approval, even if the request names it. One exception: a permission that names none yet takes the only
  * living sign-in of its server. Where it finds several accounts there, the user chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
  * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves

@@ -114,7 +114,7 @@ export async function storeUnattended(
 }
 
 /**
- * Another account than expected is kept only with the user's yes; else its tokens are revoked. The question may stay
+ * Another account than expected is kept only if the user approves it; else its tokens are revoked. The question may stay
  * open for long, and no page is open meanwhile.
  */
 export async function storeConfirmed(

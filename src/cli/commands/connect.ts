@@ -3,7 +3,7 @@ import { exitCodes } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import { appKeyFile } from '../../client/app-key-file.ts';
-import { nameOfServer } from '../programs/entry-name.ts';
+import { nameOfServer } from '../apps/entry-name.ts';
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts';
@@ -43,9 +43,9 @@ export const command = defineCommand(
     // Throws for a name that can't be paired.
     appKeyFile(locate().paths, name);
     const account = accountFrom(options.account);
-    const { connectEntry } = await import('../programs/entry-connect.ts');
+    const { connectEntry } = await import('../apps/entry-connect.ts');
     await connectEntry({ name, resource, ...account, ...scopeFrom(options.scope) });
-    const { tellEntry } = await import('../programs/configured-entry.ts');
+    const { tellEntry } = await import('../apps/configured-entry.ts');
     await tellEntry({ name, resource, ...account }, options.json ?? false);
     return exitCodes.ok;
   },

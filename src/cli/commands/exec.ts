@@ -5,12 +5,12 @@
  * no disk; the rest of the environment is as it was.
  */
 import { quoted } from '../../base/errors.ts';
-import { askedBy } from '../programs/asked.ts';
-import { runInPlace } from '../programs/child.ts';
-import { type Credential, credentialInBackground, credentialWithin } from '../programs/credential-within.ts';
-import { credentialsTogether, unattended } from '../programs/credentials-together.ts';
-import { keepFresh } from '../programs/fresh-files.ts';
-import { TokenFiles } from '../programs/token-files.ts';
+import { askedBy } from '../apps/asked.ts';
+import { runInPlace } from '../apps/child.ts';
+import { type Credential, credentialInBackground, credentialWithin } from '../apps/credential-within.ts';
+import { credentialsTogether, unattended } from '../apps/credentials-together.ts';
+import { keepFresh } from '../apps/fresh-files.ts';
+import { TokenFiles } from '../apps/token-files.ts';
 import { resourceFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
@@ -26,7 +26,7 @@ import {
 /** Seconds that a user has for an answer, as with `keyturn token`. */
 const defaultTimeout = 300;
 
-/** Seconds: a program in whose environment a token stands gets no other one. */
+/** Seconds: an app with a token in its environment gets no newer one. */
 const defaultValidity = 60;
 
 /** Milliseconds for a token that nobody has to answer for. */

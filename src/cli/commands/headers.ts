@@ -6,8 +6,8 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { askedBy } from '../programs/asked.ts';
-import { credentialWithin } from '../programs/credential-within.ts';
+import { askedBy } from '../apps/asked.ts';
+import { credentialWithin } from '../apps/credential-within.ts';
 import { resourceFrom, waitFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';

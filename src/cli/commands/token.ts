@@ -167,9 +167,9 @@ async function ask(request: TokenRequest, reached: () => void): Promise<number> 
   return interruptible(connection, () => printToken(connection, request));
 }
 
-/** The owner is elsewhere: this command is a program there, paired under a name of its own. */
+/** The owner is elsewhere: this command is an app there, paired under its own name. */
 async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
-  const { connectForwardedToken } = await import('../programs/forwarded-token.ts');
+  const { connectForwardedToken } = await import('../apps/forwarded-token.ts');
   return connectForwardedToken(params.interaction === 'never');
 }
 

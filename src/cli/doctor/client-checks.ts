@@ -5,7 +5,7 @@
  */
 import { quoted } from '../../base/errors.ts';
 import { type StandingEntry, standingEntries } from '../../setup/standing.ts';
-import { clientsHere } from '../programs/configured-entry.ts';
+import { clientsHere } from '../apps/configured-entry.ts';
 import type { Finding } from './finding.ts';
 
 export async function checkClients(): Promise<Finding[]> {

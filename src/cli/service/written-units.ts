@@ -8,7 +8,7 @@ import { socketPlaces } from '../../ipc/wire/socket-path.ts';
 import { isOurs, mark, unitFile } from '../../service/user-units.ts';
 import type { UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
-import { absoluteCommand } from '../programs/configured-entry.ts';
+import { absoluteCommand } from '../apps/configured-entry.ts';
 import { serviceUnit, socketUnit } from './units.ts';
 
 /** Returns the topmost folder that had to be made, if any. Throws `conflict` for a unit of somebody else's. */

@@ -8,8 +8,8 @@ import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
-import { clientsHere } from '../programs/configured-entry.ts';
-import type { Together } from '../programs/prompts.ts';
+import { clientsHere } from '../apps/configured-entry.ts';
+import type { Together } from '../apps/prompts.ts';
 import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
@@ -99,7 +99,7 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
 async function connectAll(
   switched: readonly AppliedChange[],
 ): Promise<{ readonly open: readonly AppliedChange[]; readonly code: number }> {
-  const { connectEntry } = await import('../programs/entry-connect.ts');
+  const { connectEntry } = await import('../apps/entry-connect.ts');
   const open: AppliedChange[] = [];
   const codes: number[] = [];
   for (const [resource, entries = []] of Map.groupBy(switched, ({ endpoint }) => endpoint)) {

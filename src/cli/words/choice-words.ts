@@ -14,6 +14,6 @@ export function choiceQuestion({ client, resource, accounts }: Choice): string {
   return `which account should ${client} use at ${resource}, where a request names none: ${names}?`;
 }
 
-/** What follows `yes` in an answer, for each account that it may name. */
+/** What follows the id in `request approve`, for each account that it may name. */
 export const choiceOptions = (accounts: readonly string[]): string[] =>
   accounts.map((account) => ` ${shellOption('account', account)}`);

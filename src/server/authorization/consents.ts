@@ -99,7 +99,7 @@ export class Consents {
     });
   }
 
-  /** After a no. */
+  /** After the user denied. */
   async forget(account: string, asked: AskedConsent): Promise<void> {
     const known = await this.#entries(account);
     if (known.some((each) => isSamePlace(each, asked)))

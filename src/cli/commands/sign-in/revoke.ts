@@ -78,12 +78,12 @@ async function confirm(name: string, signIns: readonly SignIn[]): Promise<void> 
       hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
     });
   }
-  const programs = [...new Set(signIns.flatMap(({ apps }) => apps))];
+  const appNames = [...new Set(signIns.flatMap(({ apps }) => apps))];
   const question =
     `This revokes your sign-ins (${signIns.length}) to:\n` +
     [...new Set(signIns.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +
-    (programs.length === 0 ? 'No app may use them.\n' : 'These apps lose access:\n') +
-    programs.map((program) => `  ${quoted(program)}\n`).join('') +
+    (appNames.length === 0 ? 'No app may use them.\n' : 'These apps lose access:\n') +
+    appNames.map((app) => `  ${quoted(app)}\n`).join('') +
     "API keys are kept. This cannot be undone, but you can sign in again. Type 'yes' to continue: ";
   if ((await answerTo(question)) === 'yes') return;
   throw new KeyturnError('interrupted', 'Nothing was revoked: you did not type yes.');

@@ -1,10 +1,10 @@
-/** What a command asks for in place of a program: as whom, and for which token or API key. */
+/** What a command asks for for an app: under which name, and for which token or API key. */
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
 
 export interface AppRequest {
-  /** The name of a paired program; undefined: the command line itself. */
+  /** The name of a paired app; undefined: the command line itself. */
   readonly as: string | undefined;
   readonly params: CredentialGetParams;
 }

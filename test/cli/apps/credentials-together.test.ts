@@ -1,8 +1,8 @@
 /** Several credentials for one command: what ages while the person answers for another one. */
 import { describe, expect, it } from 'vitest';
-import { type AppRequest, kinds } from '../../../src/cli/programs/asked.ts';
-import type { Credential } from '../../../src/cli/programs/credential-within.ts';
-import { credentialsTogether } from '../../../src/cli/programs/credentials-together.ts';
+import { type AppRequest, kinds } from '../../../src/cli/apps/asked.ts';
+import type { Credential } from '../../../src/cli/apps/credential-within.ts';
+import { credentialsTogether } from '../../../src/cli/apps/credentials-together.ts';
 
 const start = Date.UTC(2026, 0, 1);
 

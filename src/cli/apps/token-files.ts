@@ -1,5 +1,5 @@
 /**
- * Tokens as files, for a program that reads its credential from a path and reads it again.
+ * Tokens as files, for an app that reads its credential from a path, again and again.
  *
  * Invariants: the files are in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced
  * whole. They are removed when this process ends; those of a process that was killed are removed by the next one.

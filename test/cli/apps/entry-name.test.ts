@@ -1,6 +1,6 @@
 /** The name of an entry that was given none. */
 import { describe, expect, it } from 'vitest';
-import { entryName, nameOfServer } from '../../../src/cli/programs/entry-name.ts';
+import { entryName, nameOfServer } from '../../../src/cli/apps/entry-name.ts';
 
 const named = (url: string, program = 'claude'): string => entryName(new URL(url), program);
 

@@ -1,5 +1,5 @@
 /**
- * Keeps tokens in files fresh while a program uses them. An API key has no end, and stays as it is.
+ * Keeps tokens in files fresh while an app uses them. An API key has no end, and stays as it is.
  *
  * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the user reads one
  * line, and it goes on trying.

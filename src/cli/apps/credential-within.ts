@@ -1,5 +1,5 @@
 /**
- * A token or an API key for a command that stands between Keyturn and a program, within the time that the program
+ * A token or an API key for a command that serves an app, within the time that the app
  * gives it.
  *
  * Invariant: a question outlives the command: the broker keeps it open. An interrupt withdraws the question of the
@@ -84,7 +84,7 @@ async function credentialFor({ as, params }: AppRequest, left: number): Promise<
 }
 
 /**
- * A newer token for a program that runs already. Nobody is asked and nothing is shown, and signals stay the program's
+ * A newer token for an app that runs already. No approval is asked for, nothing is shown, and signals stay the app's
  * own: they must not end this process before it. `timeout` in milliseconds.
  */
 export async function credentialInBackground(

@@ -1,5 +1,5 @@
 /**
- * An entry of a client's configuration: a program with a name and a key of its own, which one of our commands runs as.
+ * An entry of a client's configuration: an app with its own name and key, which one of our commands runs as.
  *
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the user
  * for seconds, and the broker keeps its questions for the next start.
