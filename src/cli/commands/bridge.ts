@@ -28,7 +28,7 @@ const statement = {
     as: {
       type: 'string',
       value: 'NAME',
-      summary: 'the name of this entry',
+      summary: 'the app name of this entry',
       more: ' (default: made of the URL and the program that starts it)',
     },
     account: accountOption('which account, if you have several'),

@@ -17,7 +17,7 @@ export const command = defineCommand(
       as: {
         type: 'string',
         value: 'NAME',
-        summary: 'the name of the client in Keyturn',
+        summary: 'the app name of this client',
         more: ' (default: made of the URL)',
       },
       scope: scopeOption('allow this scope', '; without it, every scope that you grant'),

@@ -30,7 +30,7 @@ export const openForward = defineCommand(
         summary: 'for a sandbox: listen at PATH',
         more: ', which ends in .sock, in your own folder with mode 0700',
       },
-      as: { type: 'string', value: 'LABEL', summary: 'its name on requests', more: '; by default the host' },
+      as: { type: 'string', value: 'LABEL', summary: 'the label of this forward', more: ' (default: HOST)' },
       for: forOption(' (default 8h)'),
       json: jsonOption('it'),
     },

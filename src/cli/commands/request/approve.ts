@@ -14,8 +14,8 @@ export const approveRequest = defineCommand(
     summary: 'Approve a request',
     operands: [{ name: 'ID' }],
     options: {
-      once: { type: 'boolean', summary: 'for one token of this run of the app' },
-      'this-run': { type: 'boolean', summary: 'until this run of the app ends its connection' },
+      once: { type: 'boolean', summary: 'for one token' },
+      'this-run': { type: 'boolean', summary: 'until the app quits or disconnects' },
       for: forOption('; without it, until you revoke it'),
       scope: scopeOption('exactly this scope, of those requested', '; no others'),
       account: accountOption('the account, if the request is which one an app uses'),
