@@ -119,7 +119,7 @@ export interface TokenAnswer {
 }
 
 export async function tokenRequest(
-  rig: Rig,
+  rig: Pick<Rig, 'issuer' | 'request'>,
   form: Readonly<Record<string, string | undefined>>,
 ): Promise<TokenAnswer> {
   const body = new URLSearchParams();

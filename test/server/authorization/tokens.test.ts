@@ -22,6 +22,12 @@ import { ofFile, ofTest } from '../../support/lasting.ts';
 
 const rig = ofFile(async () => startServer());
 
+const wrongResources: readonly (readonly [string, readonly string[]])[] = [
+  ['another resource', [files]],
+  ['a resource that is not known', ['https://other.example/mcp']],
+  ['two resources', [notes, files]],
+];
+
 describe('the metadata of an authorization server', () => {
   it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
     'AS-1: names its issuer, S256 and metadata documents at %s',
@@ -142,21 +148,20 @@ describe('a code', () => {
     expect(answer.body['error']).toBe(error);
   });
 
-  it.each([
-    ['another resource', [files]],
-    ['a resource that is not known', ['https://other.example/mcp']],
-    ['two resources', [notes, files]],
-  ])('AS-9: that is shown for %s is refused, and still good for its own', async (_what, asked) => {
-    const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
-    const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
-    expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
-    const wrong = new URLSearchParams(Object.entries(form).filter(([name]) => name !== 'resource'));
-    for (const resource of asked) wrong.append('resource', resource);
-    const refused = await rig.request('/token', { method: 'POST', body: wrong });
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-    const right = await tokenRequest(rig, form);
-    expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
-  });
+  it.each(wrongResources)(
+    'AS-9: that is shown for %s is refused, and still good for its own',
+    async (_what, asked) => {
+      const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
+      const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
+      expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
+      const wrong = new URLSearchParams(Object.entries(form).filter(([name]) => name !== 'resource'));
+      for (const resource of asked) wrong.append('resource', resource);
+      const refused = await rig.request('/token', { method: 'POST', body: wrong });
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+      const right = await tokenRequest(rig, form);
+      expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
+    },
+  );
 
   it('AS-9: that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
@@ -210,16 +215,13 @@ describe('a refresh token', () => {
     expect((await tokenRequest(own, refreshOf(next))).body['error']).toBe('invalid_grant');
   });
 
-  it.each<[string, Readonly<Record<string, string>>, (form: URLSearchParams) => string]>([
-    [
-      'with null for what it leaves out',
-      { 'content-type': 'application/json' },
-      (form) => JSON.stringify({ ...Object.fromEntries(form), scope: null }),
-    ],
-  ])('counts in a request %s', async (_what, headers, write) => {
+  it('counts in a request that is JSON with null for what it leaves out', async () => {
     const { body } = await signIn(rig);
-    const form = new URLSearchParams(refreshOf(body['refresh_token']));
-    const answer = await rig.request('/token', { method: 'POST', headers, body: write(form) });
+    const answer = await rig.request('/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...refreshOf(body['refresh_token']), scope: null }),
+    });
     expect(answer.status).toBe(200);
   });
 
@@ -229,19 +231,18 @@ describe('a refresh token', () => {
     expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_scope');
   });
 
-  it.each([
-    ['another resource', [files]],
-    ['a resource that is not known', ['https://other.example/mcp']],
-    ['two resources', [notes, files]],
-  ])('AS-5: that is shown for %s is refused, and still good for its own', async (_what, asked) => {
-    const { body } = await signIn(rig);
-    const form = new URLSearchParams(refreshOf(body['refresh_token']));
-    for (const resource of asked) form.append('resource', resource);
-    const refused = await rig.request('/token', { method: 'POST', body: form });
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-    const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
-    expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
-  });
+  it.each(wrongResources)(
+    'AS-5: that is shown for %s is refused, and still good for its own',
+    async (_what, asked) => {
+      const { body } = await signIn(rig);
+      const form = new URLSearchParams(refreshOf(body['refresh_token']));
+      for (const resource of asked) form.append('resource', resource);
+      const refused = await rig.request('/token', { method: 'POST', body: form });
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+      const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
+      expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
+    },
+  );
 
   it('AS-5: of one client is refused from another', async () => {
     const { body } = await signIn(rig);

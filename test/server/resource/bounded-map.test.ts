@@ -2,14 +2,8 @@
 import { expect, it } from 'vitest';
 import { BoundedMap } from '../../../src/server/resource/base/bounded-map.ts';
 
-function rig() {
-  let now = 0;
-  const map = new BoundedMap<string>(2, () => now);
-  return { map, to: (at: number) => (now = at) };
-}
-
 it('a bounded map drops its oldest entry for a new one', () => {
-  const { map } = rig();
+  const map = new BoundedMap<string>(2, () => 0);
   map.set('a', 'one', 10);
   map.set('b', 'two', 10);
   map.set('b', 'three', 10);

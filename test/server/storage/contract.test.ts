@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { postgresPrograms, startPostgres } from '../../support/servers/postgres.ts';
 import type { Storage } from '../../../src/server/storage/storage.ts';
 import { thirdPartyServer } from '../../../src/server/third-party/index.ts';
-import { checkedToken, refreshForm, signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
+import { checkedToken, signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
 import {
   authorizationOf,
   exchangeOf,
@@ -153,7 +153,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
     expect(await flow.call(access)).toBe(200);
     expect(await second.endSession(session)).toBe('confirmed');
     expect(await flow.call(access)).toBe(401);
-    expect((await flow.post('/token', refreshForm(refresh))).body['error']).toBe('invalid_grant');
+    expect((await tokenRequest(flow, refreshOf(refresh))).body['error']).toBe('invalid_grant');
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 });

@@ -4,20 +4,28 @@
  *
  * Invariant: one set of servers serves a whole file. Our clock moves only where a test moves it.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { Agent, fetch } from 'undici';
+import { Agent, fetch, type RequestInit } from 'undici';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { jwt, protect, protectedServer } from '../../../src/server/index.ts';
 import { memoryStorage, sealedStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import type { Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
+import {
+  type Asked,
+  authorizationOf,
+  claimsOf,
+  editor,
+  exchangeOf,
+  notes,
+  redirectUri,
+  tokenRequest,
+} from '../authorization/rig.ts';
 import { Browser } from '../browser.ts';
 
-export const notes = 'https://notes.example/mcp';
-export const redirectUri = 'https://client.example/callback';
 const upstreamSecret = 'the secret of this server upstream';
 
 /** What the upstream does differently from one that is right. */
@@ -198,7 +206,7 @@ export async function startFlow(
       ...changes,
     },
     clients: [
-      { clientId: 'editor', name: 'Editor', redirectUris: [redirectUri] },
+      { clientId: editor, name: 'Editor', redirectUris: [redirectUri] },
       { clientId: 'other', name: 'Other', redirectUris: ['https://other.example/callback'] },
     ],
     storage,
@@ -242,18 +250,7 @@ export async function startFlow(
       const headers = { authorization: `Bearer ${String(token)}` };
       return (await handle(new Request(notes, { method: 'POST', headers }))).status;
     },
-    async post(path: string, form: Readonly<Record<string, string>>) {
-      const answer = await fetch(issuer + path, {
-        method: 'POST',
-        body: new URLSearchParams(form),
-        dispatcher,
-      });
-      const text = await answer.text();
-      return {
-        status: answer.status,
-        body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
-      };
-    },
+    request: async (path: string, init?: RequestInit) => fetch(issuer + path, { dispatcher, ...init }),
     async close() {
       await server.close();
       await trusting.close();
@@ -266,55 +263,19 @@ export async function startFlow(
 
 export type Flow = Awaited<ReturnType<typeof startFlow>>;
 
-export function authorizationUrl(
-  { issuer }: Pick<Flow, 'issuer'>,
-  verifier: string,
-  asked: Readonly<Record<string, string>> = {},
-): string {
-  const query = new URLSearchParams({
-    client_id: 'editor',
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    resource: notes,
-    scope: 'notes:read',
-    state: 'of-the-client',
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    code_challenge_method: 'S256',
-    ...asked,
-  });
-  return `${issuer}/auth?${query.toString()}`;
-}
-
-export const newVerifier = (): string => randomBytes(32).toString('base64url');
-
 /** What came back to the client of one sign-in. */
-export async function authorize(
-  flow: Flow,
-  asked: Readonly<Record<string, string>> = {},
-  browser = flow.browser(),
-) {
-  const verifier = newVerifier();
-  const page = await browser.open(authorizationUrl(flow, verifier, asked));
-  const last = await browser.decide(page, 'allow');
-  return {
-    verifier,
-    last,
-    back: new URL(browser.sentTo === '' ? 'about:blank' : browser.sentTo).searchParams,
-  };
+export async function authorize(flow: Flow, asked: Asked = {}, browser = flow.browser()) {
+  const authorization = authorizationOf(flow, asked);
+  await browser.decide(await browser.open(authorization.url), 'allow');
+  const { sentTo } = browser;
+  return { authorization, back: new URL(sentTo === '' ? 'about:blank' : sentTo).searchParams };
 }
-
-/** The form by which the editor refreshes. */
-export const refreshForm = (refresh: string) => ({
-  grant_type: 'refresh_token',
-  refresh_token: refresh,
-  client_id: 'editor',
-});
 
 /** What a protected server knows of a token of this sign-in when it asks whether its session goes on. */
 export const checkedToken = ({ issuer }: Pick<Flow, 'issuer'>, { claims }: Pick<Tokens, 'claims'>) => ({
   issuer,
   subject: String(claims['sub']),
-  clientId: 'editor',
+  clientId: editor,
   scopes: [],
   expiresAt: 0,
   claims,
@@ -327,19 +288,11 @@ export interface Tokens {
   readonly session: string;
 }
 
-export async function signIn(flow: Flow, asked: Readonly<Record<string, string>> = {}): Promise<Tokens> {
-  const { verifier, back, last } = await authorize(flow, asked);
-  if (!back.has('code')) throw new Error(`no code: ${back.toString()} ${last.status} ${last.text}`);
-  const { body } = await flow.post('/token', {
-    grant_type: 'authorization_code',
-    code: back.get('code') ?? '',
-    code_verifier: verifier,
-    client_id: 'editor',
-    redirect_uri: redirectUri,
-    resource: notes,
-  });
+export async function signIn(flow: Flow, asked: Asked = {}): Promise<Tokens> {
+  const { authorization, back } = await authorize(flow, asked);
+  if (!back.has('code')) throw new Error(`no code: ${back.toString()}`);
+  const { body } = await tokenRequest(flow, exchangeOf(authorization, back.get('code')));
   const access = String(body['access_token']);
-  const payload = Buffer.from(access.split('.')[1] ?? '', 'base64url').toString();
-  const claims = JSON.parse(payload) as Record<string, unknown>;
+  const claims = claimsOf(access);
   return { access, refresh: String(body['refresh_token']), claims, session: String(claims['sid']) };
 }

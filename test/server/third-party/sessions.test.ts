@@ -1,7 +1,8 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
-import { checkedToken, refreshForm, signIn, startFlow, type Bend } from './rig.ts';
+import { editor, refreshOf, tokenRequest } from '../authorization/rig.ts';
+import { checkedToken, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
@@ -29,7 +30,7 @@ describe('a session', () => {
     flow.clock.ahead = 61;
     expect(await flow.call(access)).toBe(401);
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-    expect(await flow.post('/token', refreshForm(refresh))).toMatchObject({
+    expect(await tokenRequest(flow, refreshOf(refresh))).toMatchObject({
       status: 400,
       body: { error: 'invalid_grant' },
     });
@@ -67,11 +68,11 @@ describe('a session', () => {
     expect(await flow.call(access)).toBe(200);
     flow.clock.ahead = 121;
     expect(await flow.call(access)).toBe(503);
-    const form = refreshForm(refresh);
-    expect((await flow.post('/token', form)).body['error']).toBe('temporarily_unavailable');
+    const form = refreshOf(refresh);
+    expect((await tokenRequest(flow, form)).body['error']).toBe('temporarily_unavailable');
     bend({});
     flow.clock.ahead = 130;
-    expect((await flow.post('/token', form)).status).toBe(200);
+    expect((await tokenRequest(flow, form)).status).toBe(200);
   });
 
   it('TP-8: ends where a renewal brings fewer scopes', async () => {
@@ -117,7 +118,8 @@ describe('a session', () => {
 describe('a revocation', () => {
   it('TP-3: by the client ends the session and both upstream tokens, with a receipt', async () => {
     const { access, refresh, session } = await signIn(flow);
-    await flow.post('/token/revocation', { token: refresh, client_id: 'editor' });
+    const body = new URLSearchParams({ token: refresh, client_id: editor });
+    await flow.request('/token/revocation', { method: 'POST', body });
     // Before anybody uses the token again.
     await expect.poll(async () => flow.server.receipt(session)).toBe('confirmed');
     expect(await flow.call(access)).toBe(401);
@@ -148,11 +150,11 @@ describe('a revocation', () => {
 
   it('TP-3: a refresh token used twice ends session and upstream tokens', async () => {
     const { refresh, session } = await signIn(flow);
-    const form = refreshForm(refresh);
-    const { body } = await flow.post('/token', form);
+    const form = refreshOf(refresh);
+    const { body } = await tokenRequest(flow, form);
     // Past the grace for two refreshes at once.
     flow.clock.ahead += 11;
-    expect((await flow.post('/token', form)).status).toBe(400);
+    expect((await tokenRequest(flow, form)).status).toBe(400);
     await expect.poll(async () => flow.server.receipt(session)).toBe('confirmed');
     expect(await flow.call(body['access_token'])).toBe(401);
   });
