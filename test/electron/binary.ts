@@ -6,14 +6,14 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { chromium } from 'playwright';
 import * as z from 'zod';
 import { type TestHome, until } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { App, AtEnd } from './rig.ts';
 
 const entry = path.join(import.meta.dirname, 'entry.mjs');
@@ -30,8 +30,7 @@ export async function openBinary(
   args: readonly string[],
   atEnd: AtEnd,
 ): Promise<App> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-electron-'));
-  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(atEnd);
   const server = createServer().listen(path.join(folder, 'entry'));
   atEnd(() => void server.close());
   await once(server, 'listening');

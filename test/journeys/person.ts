@@ -6,8 +6,7 @@
  * before a journey begins is connected-home.ts's. Each desk ends with the search for secrets in what crossed
  * the bridge.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright';
@@ -15,6 +14,7 @@ import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { TestWorld } from '../support/world.ts';
 import { crossedOf, scanBridge } from './bridge-scan.ts';
 import { signInFor } from './connected-home.ts';
@@ -39,9 +39,7 @@ export interface Seat extends Desk {
 /** A desk in this world, with the keychain for a vault. It ends with the test, unless told otherwise. */
 export function newDesk(caFile: string, options: HomeOptions = {}, group?: Group): Desk {
   const atEnd = group?.atEnd ?? onTestFinished;
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-tabs-'));
-  atEnd(() => rmSync(folder, { recursive: true }));
-  const notes = path.join(folder, 'tabs');
+  const notes = path.join(temporaryFolder(atEnd), 'tabs');
   const settings: HomeOptions = {
     vault: 'keychain',
     ...options,

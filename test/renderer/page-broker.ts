@@ -5,8 +5,7 @@
  * Invariant: the page's calls go the way they go in the app (electron/windows/, then the owner's methods), and everything that crosses is kept, for tests that look for what must not.
  */
 import { examplePreferences } from '../support/homes/example-desk.ts';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
@@ -21,12 +20,13 @@ import { exportTrail } from '../../src/daemon/home/audit-export.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { homePaths } from '../../src/base/paths.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openWorld } from '../support/world.ts';
 import { getIfAny } from '../../src/vault/base/vault.ts';
 
 export async function startPageBroker() {
   const world = await openWorld();
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  const folder = temporaryFolder();
   const env = { KEYTURN_HOME: folder, KEYTURN_VAULT: 'memory', NODE_EXTRA_CA_CERTS: world.caFile };
   const paths = homePaths(env);
   const at = { env, paths };
@@ -48,7 +48,6 @@ export async function startPageBroker() {
     await daemon.stop();
     await Promise.allSettled(visits);
     await world.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const person = path.join(folder, 'person');
   mkdirSync(person);

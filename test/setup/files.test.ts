@@ -3,27 +3,19 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { readConfig, replaceConfig } from '../../src/setup/files.ts';
-
-function newFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 it('a configuration is replaced behind its link, with its mode, and no draft is left', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const real = path.join(folder, 'real.json');
   writeFileSync(real, '{}');
   chmodSync(real, 0o640);
@@ -38,13 +30,13 @@ it('a configuration is replaced behind its link, with its mode, and no draft is 
 });
 
 it('a pipe in the place of a configuration is refused, and is not waited for', async () => {
-  const file = path.join(newFolder(), 'mcp.json');
+  const file = path.join(temporaryFolder(), 'mcp.json');
   execFileSync('mkfifo', [file]);
   await expect(readConfig(file)).rejects.toThrow('it is no regular file');
 });
 
 it('a configuration that its client rewrote meanwhile stays', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const file = path.join(folder, 'mcp.json');
   writeFileSync(file, '{}');
   const found = await readConfig(file);
@@ -57,7 +49,7 @@ it('a configuration that its client rewrote meanwhile stays', async () => {
 it.each(['mcp.json', 'folder/mcp.json'])(
   'is read at %s only if no link leads out of the project',
   async (name) => {
-    const [project, other] = [newFolder(), newFolder()];
+    const [project, other] = [temporaryFolder(), temporaryFolder()];
     writeFileSync(path.join(other, 'mcp.json'), '{}');
     writeFileSync(path.join(project, 'real.json'), '{}');
     symlinkSync(path.join(other, path.basename(name)), path.join(project, 'mcp.json'));

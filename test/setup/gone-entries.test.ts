@@ -1,10 +1,10 @@
 /** Entries of clients that start a Keyturn which is gone, or another one. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { applied } from '../../src/setup/formats/edit.ts';
 import { findingsIn } from '../../src/setup/plan.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const own = { words: ['/bin/node', '/lib/keyturn.js'], env: {} } as const;
 const endpoint = 'https://notes.example/mcp';
@@ -40,9 +40,7 @@ it.each([
 });
 
 it('names the other Keyturn that an entry starts, and leaves the entry', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const other = path.join(folder, 'keyturn');
+  const other = path.join(temporaryFolder(), 'keyturn');
   writeFileSync(other, '', { mode: 0o755 });
   const { findings } = read(entryOf({ command: other, args: behind }));
   expect(findings).toMatchObject([{ kind: 'bridge', other }]);

@@ -1,10 +1,10 @@
 /** The arguments of mcp-remote 0.15.1, and the headers among them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { headersFrom, withHeaders } from '../../src/cli/apps/extra-headers.ts';
 import { translated } from '../../src/setup/mcp-remote.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const url = 'https://notes.example/mcp';
 
@@ -27,9 +27,7 @@ it.each([
 
 describe('headers', () => {
   it('come from arguments and files, with what the environment fills in', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = path.join(folder, 'headers');
+    const file = path.join(temporaryFolder(), 'headers');
     writeFileSync(file, '# for the team\nX-Team: notes\n\nX-Key:${KEY}\n');
     const headers = await headersFrom({ header: ['X-Trace: on ${WHEN}'], 'header-file': [file] }, url, {
       KEY: 'k',

@@ -1,9 +1,9 @@
 /** Which name of a program is written into a client's file: one that a new version doesn't take away. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { stablePath } from '../../src/setup/own-command.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A manager's folder of one version, the link that stands for it, and the program in both. */
 const managers: readonly (readonly [string, version: string, link: string, program: string])[] = [
@@ -39,8 +39,7 @@ const stays: readonly (readonly [string, file: string, link: string, to: string,
 ];
 
 it.each(stays)('the name that stays is written: %s', (_what, file, link, to, written) => {
-  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'kt-')));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = realpathSync(temporaryFolder());
   const [real, from] = [path.join(folder, file), path.join(folder, link)];
   for (const made of [real, from]) mkdirSync(path.dirname(made), { recursive: true });
   writeFileSync(real, '', { mode: 0o755 });

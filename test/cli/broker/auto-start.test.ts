@@ -1,17 +1,9 @@
 /** The environment that a broker gets which nobody started on purpose. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { environmentFor } from '../../../src/cli/broker/auto-start.ts';
-
-let home: string;
-
-beforeEach(() => {
-  home = mkdtempSync(path.join(tmpdir(), 'kt-'));
-});
-
-afterEach(() => rmSync(home, { recursive: true }));
 
 const always = {
   PATH: '/bin',
@@ -43,6 +35,7 @@ const never = {
 
 describe('an auto-started broker', () => {
   it('gets what is recorded at the making of a home only while there is none', () => {
+    const home = temporaryFolder();
     const env = { ...always, ...atCreation, ...never, KEYTURN_HOME: home };
     expect(environmentFor(env)).toEqual({ ...always, ...atCreation, KEYTURN_HOME: home });
     // Either is enough: another program can delete one.

@@ -1,21 +1,17 @@
 /** The examples of the help texts and of refusals: a command must understand them as they stand. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { collectOutput, type Printed } from '../../support/processes/output.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { main, statements } from '../../../src/cli/main.ts';
 
 let printed: Printed;
 
 /** A home whose owner key can't be read: a command that understood its arguments ends there, and starts nothing. */
-let home: string;
-beforeAll(() => {
-  home = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  mkdirSync(path.join(home, 'config'), { mode: 0o700 });
-  writeFileSync(path.join(home, 'config', 'owner.key'), 'no key', { mode: 0o600 });
-});
-afterAll(() => rmSync(home, { recursive: true }));
+const home = temporaryFolder(afterAll);
+mkdirSync(path.join(home, 'config'), { mode: 0o700 });
+writeFileSync(path.join(home, 'config', 'owner.key'), 'no key', { mode: 0o600 });
 
 beforeEach(() => {
   vi.stubEnv('KEYTURN_HOME', home);
