@@ -38,8 +38,7 @@ it('a card says each fact of its question, and who asks', async () => {
   const { page, change } = await openWindow({
     hash: 'card',
     later: exampleLater(),
-    answer: (channel, params) =>
-      answerIn({ name: '', hash: '', sign: '', lists: waiting(...(shown ? [shown] : [])) })(channel, params),
+    answer: (channel, params) => answerIn({ lists: waiting(...(shown ? [shown] : [])) })(channel, params),
   });
   const missing: string[] = [];
   for (const [name, question] of Object.entries(questions)) {

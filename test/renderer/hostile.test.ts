@@ -21,7 +21,7 @@ const openWindow = windowsOfTests();
 
 const { allow } = exampleQuestions;
 
-const answering = (lists: object): Answer => answerIn({ name: '', hash: '', sign: '', lists });
+const answering = (lists: object): Answer => answerIn({ lists });
 
 const show = (lists: object, hash: string): Promise<PageWindow> =>
   openWindow({ answer: answering(lists), hash, later: exampleLater() });

@@ -1,13 +1,13 @@
 /** Panels and lists of the window that stand by themselves: what they show, ask of the broker, and never get. */
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleSignIns } from '../support/homes/example-desk.ts';
+import { clientOf, many, signInOf } from '../support/states/lists.ts';
 import { pair } from '../../src/client/pair.ts';
 import { connect } from '../../src/client/connect.ts';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { Question } from '../../renderer/base/views.ts';
-import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { type Answer, approvable, button, notingAnswers, windowsOfTests } from './page-window.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
 import { ofTest } from '../support/lasting.ts';
@@ -36,13 +36,8 @@ it('the settings pause all access for an hour or until it is resumed', async () 
 
 it('revoking all access names apps and servers, and needs a confirmation', async () => {
   const asked: unknown[] = [];
-  const answer = noting(asked);
-  const listed = await exampleAnswer()('signIn.list', {});
-  const { signIns } = (
-    listed as { value: { signIns: { id: string; state: string; endpoint: string; apps: string[] }[] } }
-  ).value;
-  const live = signIns.filter(({ state }) => state !== 'revoked');
-  const { page } = await openWindow({ hash: 'settings/security', answer });
+  const live = exampleSignIns.filter(({ state }) => state !== 'revoked');
+  const { page } = await openWindow({ hash: 'settings/security', answer: noting(asked) });
   await button(page, 'Revoke all…').click();
   const dialog = page.getByRole('dialog');
   const text = await dialog.innerText();
@@ -51,7 +46,7 @@ it('revoking all access names apps and servers, and needs a confirmation', async
   expect(asked).toEqual([]);
   await button(page, 'Revoke all access').click();
   await dialog.waitFor({ state: 'detached' });
-  expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { id: id }]));
+  expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { id }]));
 });
 
 it('the window lists open forwards, and ends one', async () => {
@@ -214,38 +209,14 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
   await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'deny' }]);
 });
 
-type SignIn = ResultOn<'signIn.list'>['signIns'][number];
-
-const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
-const serverOf = (n: number, fields: Partial<SignIn> = {}): SignIn => {
-  const endpoint = `https://server-${n}.example/mcp`;
-  return {
-    id: `g${n}`,
-    resource: endpoint,
-    endpoint,
-    issuer: 'https://login.example',
-    scope: 'notes:read',
-    state: 'active',
-    exceptions: [],
-    apps: ['editor'],
-    ...fields,
-  };
-};
-
 it('500 servers and 200 apps are shown some at a time, and the filter finds all', async () => {
   const { page } = await openWindow({
     hash: 'servers',
     answer: exampleAnswer({
-      'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
-      'app.list': {
-        apps: many(200).map((n) => ({
-          appId: `c${n}`,
-          name: `program-${n}`,
-          pairedAt: 1,
-          permissions: [],
-        })),
+      'signIn.list': {
+        signIns: many(500).map((n) => signInOf({ id: `g${n}`, endpoint: `https://server-${n}.example/mcp` })),
       },
+      'app.list': { apps: many(200).map((n) => clientOf({ appId: `c${n}`, name: `program-${n}` })) },
     }),
   });
   const rows = page.locator('.pick');

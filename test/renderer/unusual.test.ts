@@ -8,7 +8,7 @@ import { type PageWindow, windowsOfTests } from './page-window.ts';
 const openWindow = windowsOfTests();
 
 const show = (lists: object, hash: string, asked: [unknown, unknown][] = []): Promise<PageWindow> => {
-  const answer = answerIn({ name: '', hash, sign: '', lists });
+  const answer = answerIn({ lists });
   return openWindow({
     hash,
     later: exampleLater(),

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleLater } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleSignIns } from '../support/homes/example-desk.ts';
 import { settled } from '../support/electron/window-page.ts';
 import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
@@ -19,13 +19,6 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
   });
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
-
-const signInsOf = async (): Promise<{ id: string }[]> => {
-  const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
-    value: { signIns: { id: string }[] };
-  };
-  return listed.value.signIns;
-};
 
 /** What each drawn line joins, by the heights at which it begins and ends. */
 const joinedNames = (page: Page): Promise<string[]> =>
@@ -83,16 +76,16 @@ describe('the overview', () => {
 
 describe('a list with one thing beside it', () => {
   it('goes on showing the same server when the list is read anew in another order', async () => {
-    const all = await signInsOf();
-    let signIns = all;
+    let signIns = [...exampleSignIns];
     const { page, change } = await show('servers', {
-      answer: async (channel, params) =>
-        exampleAnswer({ 'signIn.list': { signIns } } as never)(channel, params),
+      answer: async (channel, params) => exampleAnswer({ 'signIn.list': { signIns } })(channel, params),
     });
     const shown = page.locator('article h3');
     await shown.getByText('calendar.example').waitFor();
     // Another one needs the person now, and stands above it.
-    signIns = all.map((signIn) => (signIn.id === 'g4' ? { ...signIn, state: 'signInRequired' } : signIn));
+    signIns = exampleSignIns.map((signIn) =>
+      signIn.id === 'g4' ? { ...signIn, state: 'signInRequired' } : signIn,
+    );
     await change();
     await page.locator('li:first-child > .pick', { hasText: 'archive.example' }).waitFor();
     expect(await shown.innerText()).toContain('calendar.example');

@@ -2,7 +2,6 @@
  * A page of a real Chromium that signs in at our authorization server and calls our protected server by the protocol's
  * SDK, both of other origins.
  */
-import { createServer } from 'node:http';
 import path from 'node:path';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { build } from 'vite';
@@ -13,7 +12,7 @@ import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import { jwt, protectedServer } from '../../src/server/index.ts';
 import { fetchListener } from '../../src/server/node.ts';
 import { openBrowserProfile } from '../support/browsers/browser.ts';
-import { freePort } from '../support/servers/port.ts';
+import { startLoopbackServer } from '../support/servers/loopback-server.ts';
 import { startServer } from './authorization/rig.ts';
 
 const clients = path.join(import.meta.dirname, '../clients');
@@ -64,19 +63,14 @@ async function start() {
 it('a page with the protocol’s SDK registers, signs in, and calls a tool', async () => {
   const { resource, issuer, ca } = await start();
   const script = await bundled();
-  const port = await freePort();
-  const http = createServer((request, response) => {
+  const origin = await startLoopbackServer((request, response) => {
     const isScript = request.url === '/page.js';
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
     response.end(isScript ? script : '<body>…<script type="module" src="/page.js"></script></body>');
-  }).listen(port, '127.0.0.1');
-  onTestFinished(() => {
-    http.closeAllConnections();
-    http.close();
   });
   const profile = await openBrowserProfile({ ca, origins: [resource, issuer] });
   onTestFinished(() => profile.close());
-  await profile.page.goto(`http://127.0.0.1:${port}/?resource=${encodeURIComponent(resource)}`);
+  await profile.page.goto(`${origin}/?resource=${encodeURIComponent(resource)}`);
   const said = profile.page.getByText(/was here|failed/);
   // A failure is shown at once; else the page leaves for the sign-in.
   await Promise.race([profile.page.waitForURL(`${issuer}/**`), said.waitFor()]);

@@ -41,7 +41,7 @@ const signIn = (fields: Partial<SignIn> & Pick<SignIn, 'id' | 'endpoint' | 'issu
   ...fields,
 });
 
-const signIns: SignIn[] = [
+export const exampleSignIns: readonly SignIn[] = [
   signIn({
     id: 'g1',
     endpoint: notes,
@@ -325,7 +325,7 @@ const uses = [
 const explanation: ResultOn<'signIn.show'> = {
   signIns: [
     {
-      signIn: signIns[0] ?? signIn({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
+      signIn: exampleSignIns[0] ?? signIn({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
       signedInAt: ago(240 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it automatically about 2026-05-12 11:01 UTC, because an app uses it.',
@@ -361,7 +361,7 @@ const status: ResultOn<'status'> = {
   vault: 'keychain',
   vaultState: { state: 'open', since: ago(3 * hour) },
   insecureLoopback: false,
-  signIns: signIns.length,
+  signIns: exampleSignIns.length,
   apiKeys: 0,
   apps: clients.length,
   requests: 0,
@@ -404,7 +404,7 @@ export const examplePreferences: ShownPreferences = {
 
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'setup.look': exampleLook,
-  'signIn.list': { signIns },
+  'signIn.list': { signIns: [...exampleSignIns] },
   'signIn.show': explanation,
   'app.list': { apps: clients },
   'request.list': { requests: [] },

@@ -319,7 +319,7 @@ export const deskStates: readonly DeskState[] = [
 export const isCardState = ({ hash }: DeskState): boolean => hash.split('/')[0] === 'card';
 
 /** Answers a window in this state. */
-export function answerIn({ lists = {}, refused = [] }: DeskState): Answer {
+export function answerIn({ lists = {}, refused = [] }: Pick<DeskState, 'lists' | 'refused'>): Answer {
   const example = exampleAnswer();
   const known: Readonly<Record<string, unknown>> = lists;
   return async (channel, params): Promise<Envelope<unknown>> => {
