@@ -3,67 +3,42 @@ import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
-import { followed, ground, parameter, refused } from './ground.ts';
+import { followed, ground, parameter, refused, reject, states } from './ground.ts';
+import type { Ground } from './ground.ts';
+
+const es256 = { dpop_signing_alg_values_supported: ['ES256'] };
+const rs256 = { dpop_signing_alg_values_supported: ['RS256'] };
+const onlyBound = { dpop_bound_access_tokens_required: true };
 
 /** An MCP server that takes bound tokens only, and an authorization server that issues them. */
 async function boundGround() {
   const all = await ground();
-  all.authorizationServer.bend.metadata = (document) => ({
-    ...document,
-    dpop_signing_alg_values_supported: ['ES256'],
-  });
-  all.protectedServer.bend.metadata = (document) => ({
-    ...document,
-    dpop_bound_access_tokens_required: true,
-  });
+  states(all.authorizationServer, es256);
+  states(all.protectedServer, onlyBound);
   all.authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
   return all;
+}
+
+function unbind({ authorizationServer, protectedServer }: Ground): void {
+  authorizationServer.bend.metadata = undefined;
+  protectedServer.bend.metadata = undefined;
+  authorizationServer.bend.tokenAnswer = undefined;
 }
 
 const claimsOf = (proof: string): unknown =>
   JSON.parse(Buffer.from(proof.split('.')[1] ?? '', 'base64url').toString());
 
 describe('tokens are bound to a DPoP key', () => {
-  it.each<[string, boolean, object, object, string | undefined]>([
-    [
-      'where the metadata of both says so',
-      true,
-      { dpop_signing_alg_values_supported: ['ES256'] },
-      { dpop_bound_access_tokens_required: true },
-      undefined,
-    ],
-    [
-      'where a DPoP challenge stands alone',
-      true,
-      { dpop_signing_alg_values_supported: ['ES256'] },
-      {},
-      'DPoP algs="ES256"',
-    ],
-    [
-      'unless the MCP server takes Bearer tokens too',
-      false,
-      { dpop_signing_alg_values_supported: ['ES256'] },
-      { dpop_signing_alg_values_supported: ['ES256'] },
-      'Bearer, DPoP algs="ES256"',
-    ],
-    [
-      'unless the authorization server doesn’t offer it',
-      false,
-      {},
-      { dpop_bound_access_tokens_required: true },
-      undefined,
-    ],
-    [
-      'unless a server takes other algorithms only',
-      false,
-      { dpop_signing_alg_values_supported: ['RS256'] },
-      { dpop_bound_access_tokens_required: true },
-      undefined,
-    ],
+  it.each<[string, boolean, object, object, string?]>([
+    ['where the metadata of both says so', true, es256, onlyBound],
+    ['where a DPoP challenge stands alone', true, es256, {}, 'DPoP algs="ES256"'],
+    ['unless the MCP server takes Bearer tokens too', false, es256, es256, 'Bearer, DPoP algs="ES256"'],
+    ['unless the authorization server doesn’t offer it', false, {}, onlyBound],
+    ['unless a server takes other algorithms only', false, rs256, onlyBound],
   ])('P-5: tokens are bound to a DPoP key %s', async (_where, isBound, offered, wanted, challenge) => {
     const { rig, authorizationServer, protectedServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({ ...document, ...offered });
-    protectedServer.bend.metadata = (document) => ({ ...document, ...wanted });
+    states(authorizationServer, offered);
+    states(protectedServer, wanted);
     if (challenge !== undefined) protectedServer.bend.challenge = () => challenge;
     if (isBound) authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
     const { tokenType } = await rig.ask();
@@ -77,13 +52,10 @@ describe('tokens are bound to a DPoP key', () => {
   it('from the next sign-in on where a server begins to refuse others', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const { tokenId } = await rig.ask();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      dpop_signing_alg_values_supported: ['ES256'],
-    });
+    states(authorizationServer, es256);
     protectedServer.bend.challenge = () => 'DPoP algs="ES256", error="invalid_token"';
     rig.clock.advance(600_000);
-    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
+    reject(rig, { tokenId });
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'login_required',
@@ -94,11 +66,10 @@ describe('tokens are bound to a DPoP key', () => {
   });
 
   it('P-9: stay bound until the user ends the sign-in', async () => {
-    const { rig, authorizationServer, protectedServer } = await boundGround();
+    const all = await boundGround();
+    const { rig } = all;
     await rig.ask();
-    authorizationServer.bend.metadata = undefined;
-    protectedServer.bend.metadata = undefined;
-    authorizationServer.bend.tokenAnswer = undefined;
+    unbind(all);
     expect(await refused(rig.login())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
     expect((await rig.ask()).tokenType).toBe('DPoP');
@@ -108,12 +79,11 @@ describe('tokens are bound to a DPoP key', () => {
   });
 
   it('bound during a sign-in stay so, and its Bearer tokens are revoked', async () => {
-    const { world, rig, authorizationServer, protectedServer } = await boundGround();
+    const all = await boundGround();
+    const { world, rig, authorizationServer } = all;
     await rig.ask();
     await rig.parts.signIns.change(rig.signIn(), { isKeyBound: undefined });
-    authorizationServer.bend.metadata = undefined;
-    protectedServer.bend.metadata = undefined;
-    authorizationServer.bend.tokenAnswer = undefined;
+    unbind(all);
     rig.person.isThere = false;
     const again = refused(rig.login());
     await rig.question('signIn');

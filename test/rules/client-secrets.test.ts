@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import { anHour, enter, ground, refused, tokenRequests } from './ground.ts';
+import { anHour, enter, ground, refused, tokenRequests, states } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
 
 /** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
@@ -180,10 +180,7 @@ it('R-5: the private key of an entered client is in no other request', async () 
   await rig.ask();
   // A second issuer would like clients with keys as well; Keyturn registers there by itself.
   const second = await world.openAuthorizationServer();
-  second.bend.metadata = (document) => ({
-    ...document,
-    token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'],
-  });
+  states(second, { token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] });
   const other = await world.openProtectedServer({ authorizationServers: [second] });
   await rig.allow('editor', undefined, other.url);
   await rig.ask({ resource: other.url });

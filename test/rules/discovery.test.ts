@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { json } from '../support/bent/server.ts';
 import type { ResourceMetadataPlace } from '../support/bent/protected-server.ts';
-import { ground, metadataPaths, parameter, refused, reject } from './ground.ts';
+import { ground, metadataPaths, parameter, refused, reject, states } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
 
 const pathDocument = '/.well-known/oauth-protected-resource/mcp';
@@ -135,14 +135,14 @@ describe('an MCP server', () => {
     ['has an empty list of them', []],
   ])('D-4: refuses an MCP server whose metadata %s', async (_what, list) => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
-    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
+    states(protectedServer, { authorization_servers: list });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.counts.metadataRequests).toBe(0);
   });
 
   it('I-2: whose metadata names no resource gets its endpoint’s canonical URI', async () => {
     const { rig, protectedServer } = await ground();
-    protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
+    states(protectedServer, { resource: undefined });
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
     expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
   });
@@ -155,10 +155,7 @@ describe('an MCP server', () => {
     ],
   ])('B-10 D-6 N-10: opens no page for protected resource metadata about %s', async (_what, resource) => {
     const { rig, protectedServer, authorizationServer } = await ground();
-    protectedServer.bend.metadata = (document) => ({
-      ...document,
-      resource: resource(protectedServer.url),
-    });
+    states(protectedServer, { resource: resource(protectedServer.url) });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
     expect(authorizationServer.server.requests).toEqual([]);
   });
@@ -179,7 +176,7 @@ describe('the metadata of an authorization server', () => {
 
   it('B-13 N-3: does not use server metadata that states another issuer', async () => {
     const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
+    states(authorizationServer, { issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
     expect(rig.pages).toEqual([]);
@@ -191,7 +188,7 @@ describe('the metadata of an authorization server', () => {
     ['device_authorization_endpoint', 'data:text/html,x'],
   ])('M-5 X-3: refuses an authorization server whose %s is %s', async (name, url) => {
     const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({ ...document, [name]: url });
+    states(authorizationServer, { [name]: url });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
     expect(rig.pages).toEqual([]);
     expect(authorizationServer.counts.registrations).toBe(0);

@@ -62,6 +62,14 @@ export async function followed(world: BentWorld, url: string): Promise<{ status:
   return { status: response.status, text: await response.text() };
 }
 
+/** From now on a server's metadata has these members; undefined leaves one out. */
+export function states(
+  { bend }: Pick<BentAuthorizationServer, 'bend'> | Pick<BentProtectedServer, 'bend'>,
+  members: object,
+): void {
+  bend.metadata = (document: object) => ({ ...document, ...members });
+}
+
 /** The refusal of a request, which must be one of ours. */
 export async function refused(promise: Promise<unknown>): Promise<KeyturnError> {
   const error = await refusal(promise);

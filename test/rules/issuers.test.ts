@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import type { BentServer } from '../support/bent/server.ts';
-import { enter, followed, ground, parameter, refused, reject } from './ground.ts';
+import { enter, followed, ground, parameter, refused, reject, states } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 /** An MCP server that names two, the world's own first. */
@@ -18,13 +18,11 @@ describe('of several authorization servers', () => {
     ['publishes no metadata', (server: BentAuthorizationServer) => (server.settings.metadataAt = [])],
     [
       'offers no PKCE',
-      (server: BentAuthorizationServer) =>
-        (server.bend.metadata = ({ code_challenge_methods_supported: _left, ...rest }) => rest),
+      (server: BentAuthorizationServer) => states(server, { code_challenge_methods_supported: undefined }),
     ],
     [
       'has no page to sign in at',
-      (server: BentAuthorizationServer) =>
-        (server.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest),
+      (server: BentAuthorizationServer) => states(server, { authorization_endpoint: undefined }),
     ],
     [
       'can’t be reached',
@@ -65,7 +63,7 @@ describe('more authorization servers than are tried in one search', () => {
     const all = await ground();
     const stranger = await all.world.openServer();
     const names = Array.from({ length: 400 }, (_one, index) => `${stranger.origin}/${index}`);
-    all.protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: names });
+    states(all.protectedServer, { authorization_servers: names });
     return { ...all, stranger, names };
   }
 
@@ -81,10 +79,7 @@ describe('more authorization servers than are tried in one search', () => {
 
   it('D-5: reaches one beyond the bound if the user names it or has a sign-in there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
-    protectedServer.bend.metadata = (document) => ({
-      ...document,
-      authorization_servers: [...names, authorizationServer.issuer],
-    });
+    states(protectedServer, { authorization_servers: [...names, authorizationServer.issuer] });
     expect((await rig.login({ issuer: authorizationServer.issuer })).issuer).toBe(authorizationServer.issuer);
     expect((await rig.login()).issuer).toBe(authorizationServer.issuer);
   });
@@ -97,8 +92,8 @@ describe('an authorization server without a page and without a word about PKCE',
     ['lists only the plain one', ['plain'], undefined],
   ])('X-2: refuses a code on another device if it %s', async (_what, methods, override) => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
-      ...rest,
+    states(authorizationServer, {
+      authorization_endpoint: undefined,
       code_challenge_methods_supported: methods,
     });
     const error = await refused(rig.login({ method: 'device' }));

@@ -1,6 +1,6 @@
 /** Exceptions: each breaks a MUST for one server, so each is off until the owner sets it, and shown where it is on. */
 import { describe, expect, it } from 'vitest';
-import { ground, parameter, refused, rigIn, tokenRequests } from './ground.ts';
+import { ground, parameter, refused, rigIn, tokenRequests, states } from './ground.ts';
 import type { Ground } from './ground.ts';
 import { asClient, asOwner } from './wire.ts';
 
@@ -144,10 +144,7 @@ describe('an exception', () => {
   it('O-3: about PKCE metadata still refuses a list that lacks S256', async () => {
     const { rig, set, authorizationServer } = await erring('no-pkce-metadata');
     await set(true);
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      code_challenge_methods_supported: ['plain'],
-    });
+    states(authorizationServer, { code_challenge_methods_supported: ['plain'] });
     expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
   });
 

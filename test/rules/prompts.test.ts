@@ -1,7 +1,7 @@
 /** What a sign-in page is asked to show, at servers that need it and at servers that fail on it. */
 import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
-import { anHour, followed, ground, parameter, refused, stepUp } from './ground.ts';
+import { anHour, followed, ground, parameter, refused, stepUp, states } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 const openid = ['openid', 'read'];
@@ -11,7 +11,7 @@ const prompts = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'pr
 /** A server that advertises these pages. */
 async function advertising(values: readonly string[], options: GroundOptions = {}): Promise<Ground> {
   const all = await ground(options);
-  all.authorizationServer.bend.metadata = (document) => ({ ...document, prompt_values_supported: values });
+  states(all.authorizationServer, { prompt_values_supported: values });
   return all;
 }
 

@@ -4,7 +4,7 @@ import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
 import type { AuthMethod } from '../support/bent/authorization-server.ts';
-import { enter, ground, occupy, parameter, refused, stepUp, tokenRequests } from './ground.ts';
+import { enter, ground, occupy, parameter, refused, stepUp, tokenRequests, states } from './ground.ts';
 import { ofTest } from '../support/lasting.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
@@ -38,10 +38,7 @@ describe('of the mechanisms', () => {
     'R-2: is not used if the metadata says %j instead of true',
     async (value) => {
       const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
-      authorizationServer.bend.metadata = (document) => ({
-        ...document,
-        client_id_metadata_document_supported: value,
-      });
+      states(authorizationServer, { client_id_metadata_document_supported: value });
       await rig.ask().catch(() => undefined);
       expect(rig.pages.map((page) => parameter(page, 'client_id'))).not.toContain(clientMetadataUrl);
     },

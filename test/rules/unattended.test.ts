@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { BentClient } from '../support/bent/authorization-server.ts';
 import type { Json } from '../support/bent/jwt.ts';
 import { json } from '../support/bent/server.ts';
-import { enter, ground, never, refused, stepUp, tokenRequests, words } from './ground.ts';
+import { enter, ground, never, refused, stepUp, tokenRequests, words, states } from './ground.ts';
 import type { Entry, Ground, GroundOptions } from './ground.ts';
 import { asOwner } from './wire.ts';
 
@@ -100,11 +100,10 @@ describe('client credentials', () => {
 
   it('X-2: work at a server that has no authorization endpoint', async () => {
     const { rig, authorizationServer } = await machine();
-    authorizationServer.bend.metadata = ({
-      authorization_endpoint: _none,
-      code_challenge_methods_supported: _neither,
-      ...document
-    }) => document;
+    states(authorizationServer, {
+      authorization_endpoint: undefined,
+      code_challenge_methods_supported: undefined,
+    });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 });
@@ -158,10 +157,7 @@ describe('enterprise-managed authorization', () => {
 
   it('P-2 P-3 P-4: uses no ID token for a server whose profiles lack this one', async () => {
     const { rig, provider, authorizationServer } = await company();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      authorization_grant_profiles_supported: ['urn:example:another'],
-    });
+    states(authorizationServer, { authorization_grant_profiles_supported: ['urn:example:another'] });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'metadata_invalid' });
     expect(tokenRequests(provider)).toEqual([]);
   });

@@ -43,12 +43,10 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
   const missing = (): never => {
     throw new Error('this host has a broker and nothing else');
   };
-  return {
+  const known: Partial<Services> = {
+    approve: undefined,
     ...person,
     broker,
-    get settings() {
-      return missing();
-    },
     homeCheck: {
       refuseMismatch: () => undefined,
       requireFirstUseAnswered: () => undefined,
@@ -62,28 +60,13 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
       isOwed: false,
       isUnverified: false,
     },
-    get proxies() {
-      return missing();
-    },
-    get forwards() {
-      return missing();
-    },
     processes: new AppProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isKeyturnApp),
-    network: missing,
-    status: missing,
-    changeSetting: missing,
-    subscribe: missing,
-    setDisplay: missing,
     changed: () => undefined,
-    closeConnectionsOf: missing,
-    removeKeyOf: missing,
     // Nothing is locked here: everybody is served.
     vaultLock: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
-    reset: missing,
-    backupKeys: { seal: missing, open: missing },
-    pause: { begin: missing, end: missing },
-    trail: { tail: missing, activity: missing, about: missing },
-    stop: missing,
   };
+  return new Proxy(known, {
+    get: (_target, name): unknown => (Object.hasOwn(known, name) ? Reflect.get(known, name) : missing()),
+  }) as Services;
 }
