@@ -5,7 +5,7 @@
  * written before the backup of everything is.
  */
 import { KeyturnError, shellWord } from '../base/errors.ts';
-import { type Backup, backupsIn, keepBackup, openBackup } from './backup.ts';
+import { type Backup, keepBackup } from './backup.ts';
 import { applied } from './formats/edit.ts';
 import { replaceConfig } from './files.ts';
 import { formatOf, type Switch } from './plan.ts';
@@ -38,7 +38,7 @@ export async function applySetup(
   files: readonly SurveyedConfig[],
   { stateFolder, ask }: SetupHome,
 ): Promise<readonly AppliedChange[]> {
-  const standings = await moveApiKeys(files.flatMap(switchesIn), { stateFolder, ask });
+  const standings = await moveApiKeys(files.flatMap(switchesIn), ask);
   const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
   const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
     'secret' in standing && standing.secret === 'vault' ? [endpoint] : [],
@@ -127,7 +127,7 @@ const otherApiKey: SkipReason = { why: 'another entry has another API key for th
 /** One after the other: each may ask the user. A server's key that is in the vault already is never replaced. */
 async function moveApiKeys(
   entries: readonly Switch[],
-  { stateFolder, ask }: SetupHome,
+  ask: AskOwner,
 ): Promise<ReadonlyMap<Switch, ApiKeyStanding>> {
   const standings = new Map<Switch, ApiKeyStanding>();
   const secrets = entries.filter(({ key }) => key);
@@ -141,15 +141,15 @@ async function moveApiKeys(
       const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
       standings.set(entry, isSame ? standing : otherApiKey);
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
-      // An earlier run moved it, and could not change the file then.
-      const wasMoved = await movedBefore(entry, { stateFolder, ask });
-      if (wasMoved) first.set(entry.endpoint, entry);
+      // An earlier run moved it, and could not change the file then, or `setup undo` put it back.
+      const isStored = await isStoredApiKey(entry, ask);
+      if (isStored) first.set(entry.endpoint, entry);
       standings.set(
         entry,
-        wasMoved
+        isStored
           ? { secret: 'vault' }
           : {
-              why: `Keyturn already has an API key for this server. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then try again`,
+              why: `Keyturn already has another API key for this server. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then try again`,
             },
       );
     } else {
@@ -160,18 +160,8 @@ async function moveApiKeys(
   return standings;
 }
 
-/** A backup says that the key of this server went into the vault, and holds a file with this very key. */
-async function movedBefore({ endpoint, key }: Switch, { stateFolder, ask }: SetupHome): Promise<boolean> {
-  for (const file of await backupsIn(stateFolder)) {
-    const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
-    const hasApiKey = backup.files.some(({ before }) =>
-      Buffer.from(before, 'base64')
-        .toString('utf8')
-        .includes(key?.value ?? endpoint),
-    );
-    if (backup.keys.includes(endpoint) && hasApiKey) return true;
-  }
-  return false;
+async function isStoredApiKey({ endpoint, key }: Switch, ask: AskOwner): Promise<boolean> {
+  return key !== undefined && (await ask('apiKey.compare', { resource: endpoint, ...key })).same;
 }
 
 function keyFailedWhy({ message, hint }: KeyturnError): string {

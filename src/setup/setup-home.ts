@@ -7,7 +7,9 @@ import type { z } from 'zod';
 import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
 
 /** One request to the broker as its owner. Its answer has passed the method's schema. */
-export type AskOwner = <M extends 'backup.seal' | 'backup.open' | 'apiKey.list' | 'apiKey.set'>(
+export type AskOwner = <
+  M extends 'backup.seal' | 'backup.open' | 'apiKey.list' | 'apiKey.compare' | 'apiKey.set',
+>(
   method: M,
   params: ParamsOf<M>,
 ) => Promise<z.output<(typeof methods)[M]['result']>>;

@@ -5,7 +5,7 @@
  * Invariants: the value is in the vault only, in an item that the record names. One key an endpoint. A key under
  * another header or scheme has another id, and a permission names the id, so that it never gives a later key.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { RecordRules } from '../../store/list-rules.ts';
 import type { RecordList } from '../../store/home-document.ts';
@@ -112,6 +112,11 @@ export class ApiKeys {
     if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
   }
 
+  /** Throws what the vault throws. */
+  async isValueOf({ item }: ApiKey, value: string): Promise<boolean> {
+    return timingSafeEqual(digest(await this.#items.get(item)), digest(value));
+  }
+
   /** The value is in the vault before a record names it. The same place keeps its id; another one ends the key there. */
   async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
     const before = this.for(place.endpoint);
@@ -163,6 +168,9 @@ export class ApiKeys {
     this.#rejectedAt.delete(id);
   }
 }
+
+/** Of equal length for every value. */
+const digest = (value: string): Buffer => createHash('sha256').update(value).digest();
 
 /** Whether a key keeps its id, and so its permissions. */
 export function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {

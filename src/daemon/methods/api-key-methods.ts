@@ -1,5 +1,5 @@
 /**
- * The owner's methods about API keys: setting one, what there is, its end, and which apps may have it.
+ * The owner's methods about API keys: setting one, what there is, whether one is the same, its end, and which apps may have it.
  *
  * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the
  * owner asked not to look. What ends a key ends the permissions for it.
@@ -17,11 +17,23 @@ import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 
 export const apiKeyMethods: Pick<
   Handlers,
-  'apiKey.set' | 'apiKey.list' | 'apiKey.remove' | 'apiKey.permission.set' | 'apiKey.permission.revoke'
+  | 'apiKey.set'
+  | 'apiKey.list'
+  | 'apiKey.compare'
+  | 'apiKey.remove'
+  | 'apiKey.permission.set'
+  | 'apiKey.permission.revoke'
 > = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
   'apiKey.list': ({ broker }) => ({ apiKeys: keyAnswers(broker) }),
+
+  'apiKey.compare': async ({ broker }, _caller, { resource, header, scheme, value }) => {
+    const endpoint = broker.exact(resource);
+    const key = broker.parts.apiKeys.for(endpoint);
+    if (!key || !isSamePlace(key, { endpoint, header, scheme })) return { same: false };
+    return { same: await broker.parts.apiKeys.isValueOf(key, value) };
+  },
 
   'apiKey.remove': async ({ broker }, _caller, { resource }) => {
     const { apiKeys, audit } = broker.parts;

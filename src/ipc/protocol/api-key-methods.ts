@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
 import { permission } from './schemas/app-schema.ts';
-import { keyIsSet, keyListed, keySet } from './schemas/api-key-schema.ts';
+import { keyCompared, keyIsSet, keyListed, keySet } from './schemas/api-key-schema.ts';
 import { empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
@@ -25,6 +25,15 @@ export const apiKeyMethods = {
     isPolled: true,
     params: empty,
     result: z.object({ apiKeys: z.array(keyListed) }),
+  },
+  /** Whether the key of this server is this one, under the same header and scheme. */
+  'apiKey.compare': {
+    who: 'owner',
+    effect: 'reads',
+    usesRecords: true,
+    mayPrompt: true,
+    params: keyCompared,
+    result: z.object({ same: z.boolean() }),
   },
   'apiKey.remove': {
     ...ownersEnd,

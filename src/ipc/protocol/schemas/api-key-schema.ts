@@ -1,7 +1,7 @@
 /**
  * API keys as schemas of the wire: how the user sets one, and what lists show.
  *
- * Invariants: every text is bounded. Only `apiKey.set` takes a value, and no answer here has one.
+ * Invariants: every text is bounded. Only `apiKey.set` and `apiKey.compare` take a value, and no answer here has one.
  */
 import * as z from 'zod';
 
@@ -21,6 +21,9 @@ export const keySet = keyPlace.extend({
   /** Don't ask whether the server offers a sign-in. */
   unchecked: z.literal(true).optional(),
 });
+
+/** Where a key goes, and the key: what `apiKey.set` would store. */
+export const keyCompared = keySet.omit({ unchecked: true });
 
 export const keyListed = keyPlace.extend({
   resource: url,
