@@ -39,7 +39,13 @@ export type Reading =
   /** It starts something else, or nothing at all. */
   | { readonly kind: 'other' }
   /** It starts the bridge already. `other`: that of another Keyturn. */
-  | { readonly kind: 'bridge'; readonly endpoint?: string; readonly as?: string; readonly other?: string }
+  | {
+      readonly kind: 'bridge';
+      readonly endpoint?: string;
+      readonly as?: string;
+      readonly account?: string;
+      readonly other?: string;
+    }
   | (Left & { readonly exposed: readonly string[] })
   | (Gone & {
       readonly kind: 'switch';
@@ -143,7 +149,11 @@ function madeNew(entry: Members, behind: readonly string[]): OwnReading {
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
-function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): OwnReading {
+function bridged(
+  entry: Members,
+  [, url, option, as, ...more]: readonly string[],
+  own: OwnCommand,
+): OwnReading {
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
@@ -154,7 +164,13 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   if (member !== undefined) return left(`its member ${quoted(member)} says how it runs`);
   if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
   try {
-    return { kind: 'bridge', endpoint: endpointUrl(url).href, as };
+    const at = more.findLast((word) => account.test(word))?.replace(account, '');
+    return {
+      kind: 'bridge',
+      endpoint: endpointUrl(url).href,
+      as,
+      ...(at === undefined ? {} : { account: at }),
+    };
   } catch {
     return { kind: 'bridge' };
   }

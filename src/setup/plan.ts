@@ -45,6 +45,7 @@ export interface BridgedEntry extends Standing {
   /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
   readonly endpoint?: string;
   readonly as?: string;
+  readonly account?: string;
   /** The program of another Keyturn. */
   readonly other?: string;
 }

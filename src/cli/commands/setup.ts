@@ -27,7 +27,11 @@ const run = defineCommand(
     notes: [
       'Looks at your files and at those of the project in this folder. docs/guides/connect-clients.md says what each client has.',
       'The vault seals the former text of each file until `keyturn setup undo`. Run that before `keyturn reset`.',
+      'Entries that start the bridge already, and have no access yet, get it too. What you denied stays denied.',
     ],
+    exitCodes: {
+      9: 'an entry stays that could not be changed, or holds a secret in plain text',
+    },
     examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },
   async ({ options: { project: withProject = false, yes = false, json = false, ...options } }) => {

@@ -57,6 +57,15 @@ export function hasWork(files: readonly SurveyedConfig[]): boolean {
   );
 }
 
+/** True where setup leaves a secret in plain text: in an entry that stays, or a file. */
+export function hasExposed(files: readonly SurveyedConfig[]): boolean {
+  return files.some(({ findings, left }) =>
+    findings.some(
+      (finding) => (left !== undefined || finding.kind === 'left') && exposedOf(finding).length > 0,
+    ),
+  );
+}
+
 function exposedOf(finding: Finding): readonly string[] {
   if (finding.kind === 'left') return finding.exposed;
   return finding.kind === 'switch' && finding.key ? [finding.key.header] : [];

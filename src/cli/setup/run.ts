@@ -9,13 +9,13 @@ import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
-import type { Together } from '../apps/prompts.ts';
-import { print, printJson, refuse, say } from '../terminal/output.ts';
+import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
 import type { AppliedChange } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
-import { appliedLines, hasWork, surveyJson, surveyLines } from './report.ts';
+import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } from './access.ts';
+import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
 import { survey, type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 import { undoneLine, undoSetup } from '../../setup/undo.ts';
@@ -30,7 +30,7 @@ interface CheckChoice {
 
 interface SetupChoice extends CheckChoice {
   readonly yes: boolean;
-  /** Each entry that was switched gets its access at once. */
+  /** Each entry that starts the bridge gets its access at once. */
   readonly connects: boolean;
 }
 
@@ -43,29 +43,37 @@ export async function checkSetup({ json, project }: CheckChoice): Promise<number
   return hasWork(files) ? foundSomething : exitCodes.ok;
 }
 
-/** Answers the exit code: with `connects` that of the first entry that got no access. */
+/** Answers the exit code: that of the first entry that got no access, else whether something is left to do. */
 export async function runSetup({ yes, json, project, connects }: SetupChoice): Promise<number> {
   const files = await surveyed(project, true);
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
   if (!json) for (const line of surveyLines(files, true)) print(line);
   else if (!hasSwitches) printJson(surveyJson(files));
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
-  if (!hasSwitches) return exitCodes.ok;
+  const results = hasSwitches ? await switchAll(files, { yes, json }) : [];
+  const switched = results.filter(({ outcome }) => outcome === 'switched');
+  // Without a terminal nobody would see the question: each entry asks at its first start.
+  const isConnecting = connects && isAtTerminal();
+  const entries = [...switched, ...(isConnecting ? await earlierWithoutAccess(files) : [])];
+  const { open, code } = isConnecting
+    ? await connectAll(entries)
+    : { open: await withoutAccess(switched), code: exitCodes.ok };
+  if (entries.length > 0) await sayWhatFollows(open);
+  if (code !== exitCodes.ok) return code;
+  return results.length > switched.length || hasExposed(files) ? foundSomething : exitCodes.ok;
+}
+
+async function switchAll(
+  files: readonly SurveyedConfig[],
+  { yes, json }: Pick<SetupChoice, 'yes' | 'json'>,
+): Promise<readonly AppliedChange[]> {
   await confirm('Change these files? ', yes);
   const results = await applySetup(files, { stateFolder: homePaths().state, ask }).catch((error: unknown) => {
     throw nothingChanged(error);
   });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
-  const switched = results.filter(({ outcome }) => outcome === 'switched');
-  if (switched.length === 0) return exitCodes.ok;
-  // Without a terminal nobody would see the question: each entry asks at its first start.
-  const { open, code } =
-    connects && isAtTerminal()
-      ? await connectAll(switched)
-      : { open: await withoutAccess(switched), code: exitCodes.ok };
-  await sayWhatFollows(open);
-  return code;
+  return results;
 }
 
 /** What setup needs of the vault comes before the first file. A file that can't be written is no refusal. */
@@ -95,46 +103,8 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
   }
 }
 
-/** `open`: the entries that got no access. One refusal is for all entries of its server. */
-async function connectAll(
-  switched: readonly AppliedChange[],
-): Promise<{ readonly open: readonly AppliedChange[]; readonly code: number }> {
-  const { connectEntry } = await import('../apps/entry-connect.ts');
-  const open: AppliedChange[] = [];
-  const codes: number[] = [];
-  for (const [resource, entries = []] of Map.groupBy(switched, ({ endpoint }) => endpoint)) {
-    const together: Together = { names: entries.map(({ as }) => as) };
-    let isRefused = false;
-    for (const entry of entries) {
-      try {
-        // Your own refusal is remembered for each entry. What else failed would fail for each.
-        if (!isRefused || together.verdict === 'deny')
-          await connectEntry({ name: entry.as, resource }, together);
-        else open.push(entry);
-      } catch (error) {
-        if (!isRefused) codes.push(refuse(error));
-        isRefused = true;
-        open.push(entry);
-      }
-    }
-  }
-  return { open, code: codes[0] ?? exitCodes.ok };
-}
-
-async function withoutAccess(entries: readonly AppliedChange[]): Promise<readonly AppliedChange[]> {
-  const { apps } = await ask('app.list', {});
-  return entries.filter(
-    ({ as, endpoint }) =>
-      !apps.some(
-        ({ name, permissions }) =>
-          name === as &&
-          permissions.some(({ resource, decision }) => resource === endpoint && decision === 'allow'),
-      ),
-  );
-}
-
 /** `open`: entries without access. */
-async function sayWhatFollows(open: readonly AppliedChange[]): Promise<void> {
+async function sayWhatFollows(open: readonly BridgeEntry[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
   if (open.length === 0) say('keyturn: restart these clients.');
@@ -142,7 +112,10 @@ async function sayWhatFollows(open: readonly AppliedChange[]): Promise<void> {
     say(
       'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
-  for (const { endpoint, as } of open) say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
+  for (const { endpoint, as, account } of open) {
+    const option = account === undefined ? '' : ` ${shellWord(`--account=${account}`)}`;
+    say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}${option}`);
+  }
   say('keyturn: `keyturn setup undo` restores everything.');
 }
 

@@ -1,0 +1,88 @@
+/**
+ * The access of entries that start the bridge: which have none, and giving it to them.
+ *
+ * Invariant: an entry that the user denied isn't asked about again, unless this run switched it.
+ */
+import { exitCodes } from '../../base/errors.ts';
+import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
+import type { SurveyedConfig } from '../../setup/survey.ts';
+import { ask } from '../broker/request.ts';
+import type { Together } from '../apps/prompts.ts';
+import { refuse } from '../terminal/output.ts';
+
+/** An entry that starts this bridge. */
+export interface BridgeEntry {
+  readonly endpoint: string;
+  /** The name under which it pairs. */
+  readonly as: string;
+  readonly account?: string | undefined;
+}
+
+/** The entries that started the bridge before this run, and have no access: an earlier run could not give it, or did not. */
+export async function earlierWithoutAccess(
+  files: readonly SurveyedConfig[],
+): Promise<readonly BridgeEntry[]> {
+  const entries = files.flatMap(({ findings, left }) =>
+    left !== undefined
+      ? []
+      : findings.flatMap((finding) =>
+          finding.kind === 'bridge' && finding.other === undefined && finding.endpoint && finding.as
+            ? [{ endpoint: finding.endpoint, as: finding.as, account: finding.account }]
+            : [],
+        ),
+  );
+  if (entries.length === 0) return [];
+  const { wasRefused } = await import('../apps/pairing.ts');
+  return (await withoutAccess(entries, 'deny')).filter(({ as }) => !wasRefused(as));
+}
+
+/** `denied`: a denial is an answer too, so the entry isn't among them. */
+export async function withoutAccess<E extends BridgeEntry>(
+  entries: readonly E[],
+  denied?: 'deny',
+): Promise<readonly E[]> {
+  const { apps } = await ask('app.list', {});
+  const { signIns } = await ask('signIn.list', {});
+  return entries.filter(({ as, endpoint }) => {
+    const names = namesOf(endpoint);
+    const hasSignIn = signIns.some((signIn) => names.includes(signIn.endpoint));
+    const found = apps
+      .filter(({ name }) => name === as)
+      .flatMap(({ permissions }) => permissions.filter(({ resource }) => names.includes(resource)));
+    return !found.some(({ decision, apiKey }) =>
+      decision === 'allow' ? apiKey || hasSignIn : denied === 'deny',
+    );
+  });
+}
+
+/** As lists write it: permissions are for the server, keys may be for one URL. */
+function namesOf(endpoint: string): readonly string[] {
+  const policy = { allowInsecureLoopback: true };
+  return [endpointOf(endpoint, policy), exactEndpoint(endpoint, policy)];
+}
+
+/** `open`: the entries that got no access. `code`: of the first refusal. One refusal is for all entries of its server. */
+export async function connectAll(
+  entries: readonly BridgeEntry[],
+): Promise<{ readonly open: readonly BridgeEntry[]; readonly code: number }> {
+  const { connectEntry } = await import('../apps/entry-connect.ts');
+  const open: BridgeEntry[] = [];
+  const codes: number[] = [];
+  for (const [resource, there = []] of Map.groupBy(entries, ({ endpoint }) => endpoint)) {
+    const together: Together = { names: there.map(({ as }) => as) };
+    let isRefused = false;
+    for (const entry of there) {
+      try {
+        // Your own refusal is remembered for each entry. What else failed would fail for each.
+        if (!isRefused || together.verdict === 'deny')
+          await connectEntry({ name: entry.as, resource, account: entry.account }, together);
+        else open.push(entry);
+      } catch (error) {
+        if (!isRefused) codes.push(refuse(error));
+        isRefused = true;
+        open.push(entry);
+      }
+    }
+  }
+  return { open, code: codes[0] ?? exitCodes.ok };
+}

@@ -1,0 +1,48 @@
+/** `keyturn setup` at a terminal, of entries that an earlier run switched and left without access. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import { homeInWorld } from '../../support/home.ts';
+import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
+
+it('setup connects an entry that it could not connect before, and asks no more about one that you denied', async () => {
+  const { home, world, resource } = await homeInWorld();
+  const user = home.env['HOME'] ?? '';
+  const file = path.join(user, '.cursor', 'mcp.json');
+  mkdirSync(path.dirname(file), { recursive: true });
+  const servers = { notes: { url: resource }, other: { url: `${new URL('/', resource).href}other` } };
+  writeFileSync(file, JSON.stringify({ mcpServers: servers }));
+  onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
+  const setup = (...options: string[]): Terminal =>
+    inTerminal(home, [process.execPath, builtBin, 'setup', ...options]);
+  const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0] as unknown;
+
+  const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
+  const first = setup('--yes');
+  await first.shows(/may "cursor-notes" be paired, [^]*\[y\/N\] /);
+  first.type('y\n');
+  await first.shows(/may "cursor-other" be paired, [^]*\[y\/N\] /);
+  first.type('n\n');
+  expect(await codeOf(first)).toBeGreaterThan(0);
+  expect(first.shown()).toContain('--as cursor-notes');
+
+  isBack();
+  // The broker waits for a second or two before it asks that server again.
+  const second = await vi.waitFor(
+    async () => {
+      const run = setup();
+      expect(await codeOf(run)).toBe(0);
+      return run;
+    },
+    { timeout: 100_000 },
+  );
+  expect(second.shown()).toContain('there is nothing to switch.');
+  expect(second.shown()).toContain('cursor-notes may reach');
+  expect(second.shown()).not.toContain('may "');
+  expect(second.shown()).not.toContain('keyturn connect');
+
+  const third = setup();
+  expect(await codeOf(third)).toBe(0);
+  expect(third.shown()).not.toContain('cursor-notes may reach');
+});
