@@ -27,7 +27,8 @@ On a terminal:
 
     python3 keyturn.py pair notes-script
     python3 keyturn.py token notes-script https://notes.example/mcp
-    python3 keyturn.py token notes-script https://notes.example/mcp --dpop GET | curl -H @- https://notes.example/mcp
+    headers=$(python3 keyturn.py token notes-script https://notes.example/mcp --dpop GET) &&
+        echo "$headers" | curl -H @- https://notes.example/mcp
 
 Invariants: nothing but a hello is said to a broker that has not proved itself, and none of its words is
 repeated. A key file that exists is never replaced, and one that others can read is never used. No error and

@@ -34,15 +34,26 @@ const shellCommands = (name: string): string[][] => codeBlocks(page(name), 'sh')
 /** A token in an argument of a command: every program can list the arguments of processes. */
 const tokenInArguments = /(?:-H|--header) "[^"]*\$\(/;
 
+/** A pipe or an argument from a command that prints a token: what reads it runs also where there is no token. */
+const goesOnWithoutToken = /keyturn(?:\.py)? (?:token|headers)\b[^\n)>`]*\||"\$\(keyturn (?:token|headers)\b/;
+
 const commands = await statements();
 
 it('no help text puts a token into an argument', () => {
   expect(commands.map(fullHelpOf).join('\n')).not.toMatch(tokenInArguments);
 });
 
+it('no help text goes on without a token', () => {
+  expect(commands.map(fullHelpOf).join('\n')).not.toMatch(goesOnWithoutToken);
+});
+
 describe.each(all)('%s', (_name, here) => {
   it('puts no token into an argument', () => {
     expect(here.text).not.toMatch(tokenInArguments);
+  });
+
+  it('goes on only with a token', () => {
+    expect(here.text).not.toMatch(goesOnWithoutToken);
   });
 
   it('links only to what is there', () => {

@@ -62,11 +62,11 @@ const statement = {
   examples: [
     'keyturn token https://notes.example/mcp',
     'keyturn token https://notes.example/mcp --no-input --json',
-    `printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
-  curl -H @- https://notes.example/mcp`,
+    `token=$(keyturn token https://notes.example/mcp) &&
+  printf 'Authorization: Bearer %s' "$token" | curl -H @- https://notes.example/mcp`,
     'keyturn token https://notes.example/mcp --status 403 --challenge "$header"',
-    `keyturn token https://notes.example/mcp --dpop GET |
-  curl -H @- https://notes.example/mcp`,
+    `headers=$(keyturn token https://notes.example/mcp --dpop GET) &&
+  printf '%s\\n' "$headers" | curl -H @- https://notes.example/mcp`,
   ],
 } as const satisfies Statement;
 
