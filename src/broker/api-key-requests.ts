@@ -39,7 +39,7 @@ export class ApiKeyRequests {
   async answer(request: TokenRequest): Promise<HandedApiKey | undefined> {
     const { apiKeys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);
-    if (!apiKeys.servingAt(endpoint)) return undefined;
+    if (!apiKeys.forUrl(endpoint)) return undefined;
     const deadline = requestDeadline(clock, request.timeout, request.signal);
     try {
       return await this.#serve({ endpoint, request, deadline });
@@ -78,7 +78,7 @@ export class ApiKeyRequests {
       // First, and again after each wait: the user may have paused meanwhile.
       pause.throwIfPaused();
       // Read again each time: the user may have set another one meanwhile, or removed it.
-      const key = apiKeys.servingAt(endpoint);
+      const key = apiKeys.forUrl(endpoint);
       if (!key) throw noApiKey(endpoint);
       const wanted = wantedKey(key, request);
       const permission = this.#consent.current.covering(wanted)?.[0];

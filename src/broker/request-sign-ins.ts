@@ -131,7 +131,7 @@ export class RequestSignIns {
   }
 
   /** One sign-in brings back what a narrower token took (lost-scope.ts). */
-  async restore(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
+  async regainScopes(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
     const { wanted, pending } = permitted;
     if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, signIn);
     this.#refuseUnattended(pending, refusals.scopesLost(signIn.issuer, lost));

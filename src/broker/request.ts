@@ -88,10 +88,11 @@ export function hintOf(
   return { challenge: fixAtFirstToken ? unscoped : told.bearer };
 }
 
+/** A request under way, from its start to its answer. */
 export interface PendingRequest {
   readonly request: TokenRequest;
   readonly endpoint: string;
-  /** What the app asks for. Names a sign-in once the user has chosen one for this request. */
+  /** What the app asks for, with the same `appId`. Names a sign-in once the user has chosen one for this request. */
   wanted: WantedAccess;
   readonly deadline: RequestDeadline;
   /** One sign-in for one request, besides a step-up. */

@@ -191,7 +191,7 @@ export class TokenRequests {
         : againAfter(this.#signIns.signIn(permitted, signIn));
     }
     const missing = scopesMissingFor(signIn, permission, wanted.scope);
-    if (missing.length > 0) return againAfter(this.#signIns.restore(permitted, signIn, missing));
+    if (missing.length > 0) return againAfter(this.#signIns.regainScopes(permitted, signIn, missing));
     if (!isWithin(wanted.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
     if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(signIn))
       return this.#askServerFirst(permitted, signIn);

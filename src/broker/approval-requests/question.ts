@@ -153,7 +153,7 @@ export type Question =
       /** The app runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the app has a permission there now, which an approval "as before" could keep. */
-      readonly hasPermission?: () => boolean;
+      readonly hasEarlierPermission?: () => boolean;
     }
   | {
       readonly kind: 'pair';

@@ -7,7 +7,7 @@
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
  * open, the card closes; that never grants more than the command said. After a request that wasn't approved, the app
- * waits before its next one, each time longer.
+ * waits before its next approval request, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
@@ -38,7 +38,7 @@ export class Consent {
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
   readonly #openRequests = new SharedWork<void>();
-  /** How long an app waits before its next request; by app, with the endpoints that it asked about. */
+  /** How long an app waits before its next approval request; by app, with the endpoints that it asked about. */
   readonly #waits: RequestWaits;
 
   constructor(parts: BrokerParts) {
@@ -52,7 +52,7 @@ export class Consent {
    * The user signs in there without an app's request: if an app's requests were only about that server, its wait ends.
    */
   signingIn(endpoint: string): void {
-    this.#waits.actedAt(endpoint);
+    this.#waits.userActed(endpoint);
   }
 
   /**
@@ -81,7 +81,7 @@ export class Consent {
   /** If the user set an API key there instead of signing in, a request for tokens, or a sign-in, would only mislead. */
   refuseWhereApiKeyOnly({ endpoint, query = '' }: Pick<WantedAccess, 'endpoint' | 'query'>): void {
     const { signIns, apiKeys } = this.#parts;
-    if (apiKeys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
+    if (apiKeys.forUrl(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
       throw apiKeyInstead(endpoint);
   }
 
@@ -100,7 +100,7 @@ export class Consent {
   endRun(run: string): void {
     for (const { appId, endpoint } of this.#parts.temporary.endRun(run)) {
       const app = this.#parts.apps.nameOf(appId);
-      this.#parts.audit.note({ ...permissionRow(this.#parts.apiKeys, endpoint, 'run over'), app: app });
+      this.#parts.audit.note({ ...permissionRow(this.#parts.apiKeys, endpoint, 'run over'), app });
     }
   }
 
@@ -131,7 +131,7 @@ export class Consent {
         ...(apps.isProxied(wanted.appId) ? { proxied: true } : {}),
         ...(wanted.isDetached ? { isDetached: true } : {}),
         ...forwardOf(apps.originOf(wanted.appId)),
-        hasPermission: () => this.changes.permissionToKeep(wanted) !== undefined,
+        hasEarlierPermission: () => this.changes.permissionToKeep(wanted) !== undefined,
       },
       signal,
     ).catch((error: unknown) => {
@@ -155,10 +155,10 @@ export class Consent {
     return shown.scope.length === 0 && !this.current.covering(wanted) && this.#offer(wanted).scope.length > 0;
   }
 
-  async #settle(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
+  async #settle(wanted: WantedAccess, shown: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':
-        await this.changes.noteInAuditLog(wanted, 'void', card.scope);
+        await this.changes.noteInAuditLog(wanted, 'void', shown.scope);
         return this.#refuseUnapproved(wanted);
       case 'dismiss':
         return this.#refuseUnapproved(wanted);
@@ -167,7 +167,7 @@ export class Consent {
         throw this.current.consentDenied(wanted);
       case 'approve':
         this.#waits.end(wanted.appId);
-        await this.changes.allow(wanted, card, decision);
+        await this.changes.allow(wanted, shown, decision);
         // Race: the user may have revoked it while it was written.
         this.current.coveringOrThrow(wanted);
     }

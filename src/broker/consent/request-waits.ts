@@ -44,7 +44,7 @@ export class RequestWaits {
   }
 
   /** The user acts at an endpoint by themselves: an app whose cards were about nothing else may ask again. */
-  actedAt(endpoint: string): void {
+  userActed(endpoint: string): void {
     for (const [who, endpoints] of this.#endpoints)
       if (endpoints.delete(endpoint) && endpoints.size === 0) this.end(who);
   }

@@ -85,7 +85,7 @@ export class ApiKeys {
   }
 
   /** The key that goes to this URL: that of the very URL, or the one of its endpoint without a query. */
-  servingAt(url: string): ApiKey | undefined {
+  forUrl(url: string): ApiKey | undefined {
     return this.for(url) ?? this.for(url.replace(/\?.*$/s, ''));
   }
 

@@ -116,7 +116,7 @@ function subjectsAt(
   { endpoint, url }: { readonly endpoint: string; readonly url: string },
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
-  const key = kinds.includes('apiKey') ? parts.apiKeys.servingAt(url) : undefined;
+  const key = kinds.includes('apiKey') ? parts.apiKeys.forUrl(url) : undefined;
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [apiKeySubject(key)] : [])];
 }
 

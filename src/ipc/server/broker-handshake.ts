@@ -39,7 +39,7 @@ export function isExpected(expected: ExpectedProof, proof: string): boolean {
 }
 
 /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
-export function refuseOtherAddress(
+export function refuseOtherSocket(
   { versions, socketId }: { readonly versions: readonly number[]; readonly socketId: string },
   own: string,
 ): void {

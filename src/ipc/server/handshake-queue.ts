@@ -2,8 +2,8 @@
  * Connections that haven't proved a key yet: how many, and for how long.
  *
  * Invariant: at most 64 are read at once. Up to 1,024 more wait unread, and are served in the order in which they came.
- * The client has `handshakeTimeout` for its part of a handshake. That time stops while the broker works on what the
- * client sent; `brokerTimeout` bounds the work.
+ * The app has `handshakeTimeout` for its part of a handshake. That time stops while the broker works on what the
+ * app sent; `brokerTimeout` bounds the work.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import type { Session } from './session.ts';
@@ -17,7 +17,7 @@ const maxActive = 64;
 const maxWaiting = 1024;
 
 interface Turn {
-  /** Milliseconds that the client has left, as of `since`. */
+  /** Milliseconds that the app has left, as of `since`. */
   left: number;
   /** Milliseconds since 1970. */
   since: number;
@@ -58,15 +58,15 @@ export class HandshakeQueue {
 
   #waitForClient(session: Session, turn: Turn): void {
     turn.since = this.#now();
-    turn.cancelTimeout = this.#after(turn.left, () => end(session, clientTooSlow()));
+    turn.cancelTimeout = this.#after(turn.left, () => end(session, appTooSlow()));
   }
 
-  /** The client waits for the broker until `answered`. */
+  /** The app waits for the broker until `answered`. */
   working(session: Session): void {
     const turn = this.#active.get(session);
     if (!turn) return;
     turn.cancelTimeout();
-    // If the clock was set back, the client gets no extra time.
+    // If the clock was set back, the app gets no extra time.
     turn.left -= Math.max(0, this.#now() - turn.since);
     turn.cancelTimeout = this.#after(brokerTimeout, () => end(session, vaultTooSlow()));
   }
@@ -88,11 +88,11 @@ export class HandshakeQueue {
 }
 
 function end(session: Session, error: KeyturnError): void {
-  session.refuse(error);
+  session.refuseAndClose(error);
   session.destroy();
 }
 
-function clientTooSlow(): KeyturnError {
+function appTooSlow(): KeyturnError {
   const seconds = handshakeTimeout / 1000;
   return new KeyturnError(
     'handshake_failed',
@@ -100,7 +100,7 @@ function clientTooSlow(): KeyturnError {
   );
 }
 
-/** Not the client's fault, so it doesn't count as a failed handshake. */
+/** Not the app's fault, so it doesn't count as a failed handshake. */
 function vaultTooSlow(): KeyturnError {
   const seconds = brokerTimeout / 1000;
   return new KeyturnError('vault_unavailable', `the vault did not answer within ${seconds} seconds`, {

@@ -92,15 +92,15 @@ export interface BrokerServer {
 const failedHandshakeRate = { burst: 50, perSecond: 1 };
 
 /**
- * Requests of one client that the broker had to wait for, or that failed: ten times what a busy
+ * Requests of one app that the broker had to wait for, or that failed: ten times what a busy
  * agent asks, and a tenth of what would keep the broker busy.
  */
 const requestRate = { burst: 1000, perSecond: 1000 };
 
-/** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
+/** Connections of one app: one a window or worker; a tenth of the descriptors that Linux gives a process. */
 const maxConnectionsPerApp = 1024;
 
-/** Failures of a handshake that aren't the client's own. */
+/** Failures of a handshake that aren't the app's own. */
 const blameless: readonly Reason[] = [
   'file_unreadable',
   'internal',
@@ -151,7 +151,7 @@ class Reception {
   readonly #queue: HandshakeQueue;
   readonly #handshakes: RateLimits;
   readonly #requests: RateLimits;
-  /** Proven sessions, and how many each client has. */
+  /** Proven sessions, and how many each app has. */
   readonly #seated = new Map<Session, string>();
   readonly #seats = new Map<string, number>();
   /** Sessions whose handshake counts as failed if they end now. */
@@ -180,7 +180,7 @@ class Reception {
       countConnection: (session, appId) => this.#countConnection(session, appId),
       onBrokerBusy: (session) => this.#queue.working(session),
       onAnswered: (session) => this.#queue.answered(session),
-      onAuthenticated: (session) => this.#admitted(session),
+      onAdmitted: (session) => this.#admitted(session),
       onRefused: (session, reason) => this.#refused(session, reason),
       onClosed: (session) => this.#closed(session),
     };
@@ -208,7 +208,7 @@ class Reception {
 
   #turnAway(session: Session, limit: SocketLimit, error: KeyturnError): void {
     this.#deps.turnedAway?.(limit);
-    session.refuse(error);
+    session.refuseAndClose(error);
   }
 
   /** Where the kernel doesn't name the process, nobody is slowed: it would fall on all. */
@@ -234,7 +234,7 @@ class Reception {
   }
 
   closeConnectionsOf(appId: string): void {
-    for (const session of this.#sessions) if (session.appId === appId) session.destroy();
+    for (const session of this.#sessions) if (session.claimedAppId === appId) session.destroy();
   }
 
   close(): void {
@@ -320,6 +320,6 @@ function tooManyConnections(): KeyturnError {
 }
 
 function whoIs(session: Session): { appId?: string; peer: PeerFacts } {
-  const { appId, peer } = session;
+  const { claimedAppId: appId, peer } = session;
   return appId === undefined ? { peer } : { appId, peer };
 }

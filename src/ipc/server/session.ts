@@ -1,7 +1,7 @@
 /**
  * One connection on the broker's side: hello, authenticate, then requests; or one pairing.
  *
- * Invariant: nothing is dispatched before the client has proved its key, and the broker never proves
+ * Invariant: nothing is dispatched before the app has proved its key, and the broker never proves
  * towards a hello that names another socket. Every failure before that ends the connection.
  */
 import type { KeyObject } from 'node:crypto';
@@ -14,7 +14,7 @@ import {
   answerHello,
   handshakeRefusal,
   isExpected,
-  refuseOtherAddress,
+  refuseOtherSocket,
   unknownApp,
   type ExpectedProof,
 } from './broker-handshake.ts';
@@ -56,13 +56,13 @@ export interface SessionHost {
   readonly after: After;
   /** Changes once all promises that can run have run: equal numbers mean that no I/O was waited for. */
   readonly turn: () => number;
-  /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
+  /** Counts an authenticated connection of this app, and gives its requests' allowance. Throws `rate_limited`. */
   readonly countConnection: (session: Session, appId: string) => RateLimit;
-  /** The client of a handshake waits for the broker, until `onAnswered`. */
+  /** The app of a handshake waits for the broker, until `onAnswered`. */
   readonly onBrokerBusy: (session: Session) => void;
   readonly onAnswered: (session: Session) => void;
-  /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
-  readonly onAuthenticated: (session: Session) => void;
+  /** The connection no longer counts as unauthenticated: it is authenticated, or its pairing waits for the user. */
+  readonly onAdmitted: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
   readonly onClosed: (session: Session) => void;
 }
@@ -73,7 +73,7 @@ const maxInFlight = 64;
 /** Why every signal of a closed connection aborts. One for all: its stack costs more than the rest of a connection's end. */
 const connectionClosed = new DOMException('the connection has closed', 'AbortError');
 
-/** Bytes of answers that a client may leave unread before it is disconnected: several of the largest. */
+/** Bytes of answers that an app may leave unread before it is disconnected: several of the largest. */
 const maxUnsent = 8 * frameLimit;
 
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
@@ -92,8 +92,8 @@ type Ready = Phase & { readonly at: 'ready' };
 
 export class Session {
   readonly peer: PeerFacts;
-  /** Known from the hello on, so that a removal also ends a handshake under way. */
-  appId: string | undefined;
+  /** Known from the hello on, and not proven: a removal also ends a handshake under way. */
+  claimedAppId: string | undefined;
   readonly #socket: Socket;
   readonly #host: SessionHost;
   readonly #reader = new FrameReader(handshakeFrameLimit);
@@ -135,7 +135,7 @@ export class Session {
   }
 
   /**
-   * As `finish`, where the broker stops: the socket takes in what still comes, until the client has closed too. A client
+   * As `closeAfterWrites`, if the broker stops: the socket takes in what still comes, until the app has closed too. An app
    * that writes to a socket that is gone loses what it has not read yet.
    */
   closeWithClient(): void {
@@ -155,11 +155,11 @@ export class Session {
   }
 
   /** Says why, then ends the connection. */
-  refuse(error: unknown, id: MessageId | null = null): void {
+  refuseAndClose(error: unknown, id: MessageId | null = null): void {
     if (this.#phase.at === 'closed') return;
     this.#write({ jsonrpc: '2.0', id, error: errorBody(error) });
     this.#host.onRefused(this, reasonOf(error));
-    // A client that has left earlier answers unread won't read this one either.
+    // An app that has left earlier answers unread won't read this one either.
     if (this.#socket.writableNeedDrain) this.destroy();
     else this.closeAfterWrites();
   }
@@ -175,7 +175,7 @@ export class Session {
   /** Takes as many frames as may be in flight. Reading stops only when a whole frame's worth waits. */
   #advance(): void {
     if (this.#phase.at === 'pairing' && this.#reader.buffered > 0) {
-      this.refuse(handshakeRefusal('an app that waits for its pairing may send nothing else'));
+      this.refuseAndClose(handshakeRefusal('an app that waits for its pairing may send nothing else'));
     }
     try {
       while (this.#mayTake()) {
@@ -184,10 +184,10 @@ export class Session {
         this.#take(frame);
       }
     } catch (error) {
-      this.refuse(error);
+      this.refuseAndClose(error);
     }
     this.#wakeWhenAllowed();
-    // While fewer bytes wait the socket is read on, so that its end is noticed and a card withdrawn.
+    // While fewer bytes wait the socket is read on, so that its end is noticed and its requests withdrawn.
     if (this.#mayTake() || this.#reader.buffered <= this.#reader.limit) this.#socket.resume();
     else this.#socket.pause();
   }
@@ -207,7 +207,7 @@ export class Session {
     return this.#phase.at === 'ready' ? this.#phase.rateLimit.wait : 0;
   }
 
-  /** A client that asks too fast isn't refused: its next requests wait here, then in its own socket. */
+  /** An app that asks too fast isn't refused: its next requests wait here, then in its own socket. */
   #wakeWhenAllowed(): void {
     const ms = this.#rateLimitWait();
     if (ms === 0 || this.#cancelWake) return;
@@ -234,7 +234,7 @@ export class Session {
     this.#busy = true;
     this.#host.onBrokerBusy(this);
     step
-      .catch((error: unknown) => this.refuse(error, message.kind === 'request' ? message.id : null))
+      .catch((error: unknown) => this.refuseAndClose(error, message.kind === 'request' ? message.id : null))
       .finally(() => {
         this.#busy = false;
         this.#host.onAnswered(this);
@@ -259,8 +259,8 @@ export class Session {
 
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
     if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
-    refuseOtherAddress(params, this.#host.socketId);
-    this.appId = params.appId;
+    refuseOtherSocket(params, this.#host.socketId);
+    this.claimedAppId = params.appId;
     const key = await this.#host.keyFor(params.appId);
     if (!key) throw unknownApp();
     const { answer, expected } = answerHello(this.#host, { appId: params.appId, key, line });
@@ -278,14 +278,14 @@ export class Session {
     const rateLimit = this.#host.countConnection(this, expected.appId);
     this.#reader.limit = frameLimit;
     this.#phase = { at: 'ready', caller: this.#callerFor(expected.appId), rateLimit };
-    this.#host.onAuthenticated(this);
+    this.#host.onAdmitted(this);
     this.#writeTogether();
     this.#respond(id, {});
   }
 
   /**
    * The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. Each
-   * write wakes the client, and writes are a third of a new connection's time (dev/performance.md).
+   * write wakes the app, and writes are a third of a new connection's time (dev/performance.md).
    */
   #writeTogether(): void {
     this.#socket.cork();
@@ -296,7 +296,7 @@ export class Session {
   async #pair(id: MessageId, params: unknown): Promise<void> {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
     requireAppName(params.name);
-    refuseOtherAddress(params, this.#host.socketId);
+    refuseOtherSocket(params, this.#host.socketId);
     const newApp = {
       name: params.name,
       ticket: params.ticket,
@@ -306,7 +306,7 @@ export class Session {
     };
     const paired = await this.#host.pairings.ask(newApp, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
-      this.#host.onAuthenticated(this);
+      this.#host.onAdmitted(this);
       this.#write({ jsonrpc: '2.0', method: 'pair.code', params: { code } });
     });
     this.#respond(id, this.#identity(paired));

@@ -33,7 +33,7 @@ describe('a program without permission', () => {
     const card = await question('allow');
     expect(card.question).toEqual({
       kind: 'allow',
-      hasPermission: expect.any(Function),
+      hasEarlierPermission: expect.any(Function),
       appId: 'editor',
       appName: 'editor',
       endpoint,
