@@ -31,7 +31,6 @@ const compiled = path.join(folder, 'compiled');
 const soakRuns = [
   [
     'test/broker/tokens/day-of-suspends.test.ts',
-    'test/vault/sealed/sealed-crash.test.ts',
     'test/e2e/broker/shared-home.test.ts',
     'test/e2e/broker/short-tokens.test.ts',
   ],
