@@ -19,31 +19,6 @@ async function turns(): Promise<void> {
 }
 
 describe('an admitted client', () => {
-  test('gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
-    const rig = await startRig({
-      dispatch: async (_caller, method) => {
-        if (method === 'a')
-          throw new KeyturnError('consent_pending', 'wait', { hint: 'look', retryAfter: 2 });
-        throw new Error('the refresh token is hunter2');
-      },
-    });
-    const client = await admitted(rig, rig.enrol());
-    client.send(request(1, 'a'));
-    expect(await client.next()).toEqual({
-      jsonrpc: '2.0',
-      id: 1,
-      error: {
-        code: -32011,
-        message: 'wait',
-        data: { reason: 'consent_pending', hint: 'look', retryAfter: 2 },
-      },
-    });
-    client.send(request(2, 'b'));
-    const answer = await client.next();
-    expect(answer).toMatchObject({ id: 2, error: { code: -32603, data: { reason: 'internal' } } });
-    expect(JSON.stringify(answer)).not.toContain('hunter2');
-  });
-
   test('that writes while the broker stops still reads its answer', async () => {
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<object>()];
     const rig = await startRig({
