@@ -265,18 +265,6 @@ describe('a change', () => {
     expect(readdirSync(home.folder)).toEqual(['document.json']);
   });
 
-  it('writes the vault only after the file', async () => {
-    const { home, broker } = await savedHome();
-    const seen: [number | undefined, boolean][] = [];
-    const write = home.vault.replace.bind(home.vault);
-    home.vault.replace = async (id, before, text) => {
-      seen.push([home.vault.number, home.text.includes('"c"')]);
-      return write(id, before, text);
-    };
-    await broker.list.change(add({ name: 'c' }));
-    expect(seen).toEqual([[2, true]]);
-  });
-
   it('that gives is in effect once it is stored; one that takes away at once', async () => {
     const { home, broker } = await savedHome();
     home.vault.writes = 'hangs';

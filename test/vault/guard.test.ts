@@ -88,6 +88,7 @@ describe('while a person is asked to unlock the vault', () => {
     expect(watch.state.state).toBe('waiting');
     putBack();
     expect(await getIfAny(guard, 'a')).toBeUndefined();
+    expect(watch.state.state).toBe('open');
   });
 });
 

@@ -16,21 +16,17 @@ beforeAll(requireTestKeyring);
 afterAll(removeFreshItems);
 
 /** A stand-in that answers as told; undefined is silence. */
-function standIn(answer: (request: { id: number }) => unknown): KeychainWorker & { killed: number } {
+function standIn(answer: (request: { id: number }) => unknown): KeychainWorker {
   const listeners: ((message: unknown) => void)[] = [];
   const exits: (() => void)[] = [];
   return {
-    killed: 0,
     post(message) {
       const said = answer(message as { id: number });
       if (said !== undefined) queueMicrotask(() => listeners.forEach((listener) => listener(said)));
     },
     onMessage: (listener) => void listeners.push(listener),
     onExit: (listener) => void exits.push(listener),
-    kill() {
-      this.killed += 1;
-      queueMicrotask(() => exits.forEach((listener) => listener()));
-    },
+    kill: () => queueMicrotask(() => exits.forEach((listener) => listener())),
   };
 }
 
@@ -57,23 +53,6 @@ test('a worker killed during a call fails it, and the next call gets a new one',
 });
 
 describe('with a stand-in for the worker', () => {
-  test('a worker that hangs is killed after the time-out, with its queued calls', async () => {
-    const workers: ReturnType<typeof standIn>[] = [];
-    const spawnWorker = (): KeychainWorker => {
-      const worker = standIn(() => undefined);
-      workers.push(worker);
-      return worker;
-    };
-    const vault = keychainVault({ service: 'unused', spawnWorker, timeouts: { call: 20 } });
-    const calls = await Promise.allSettled([vault.get('one'), vault.get('two')]);
-    for (const call of calls)
-      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', kind: 'waiting' } });
-    expect(workers.map((worker) => worker.killed)).toEqual([1]);
-    await expect(vault.get('three')).rejects.toMatchObject({ reason: 'locked' });
-    expect(workers).toHaveLength(2);
-    await vault.close();
-  });
-
   test('a worker that is given up is killed before the next one starts', async () => {
     const ends: (() => void)[] = [];
     const started: number[] = [];

@@ -6,15 +6,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker, type SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import type { ItemVault } from '../../../src/vault/item-vault.ts';
-import { MissingItem } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { ofTest } from '../../support/lasting.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 import { closedLater, keychainVault } from '../vaults.ts';
-import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
+import { freshService, ownKeyring, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import { scriptedKeychain, type ScriptedKeychain } from './scripted-worker.ts';
-
-type RawItems = ReturnType<typeof rawItems>;
 
 function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_000) {
   const clock = new HandClock();
@@ -54,38 +51,6 @@ describe('a real keyring', () => {
     await unlock(20_000);
     expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
-  });
-
-  test('without an item that another program deleted serves the others', async () => {
-    const service = freshService();
-    const { guard, watch } = watched(() => forkWorker(), service);
-    const items = rawItems(service);
-    onTestFinished(() => items.close());
-    await guard.set('grant.1', 'one');
-    await guard.set('grant.2', 'two');
-    await items.delete('grant.1');
-    await expect(guard.get('grant.1')).rejects.toBeInstanceOf(MissingItem);
-    expect(await guard.get('grant.2')).toBe('two');
-    expect(watch.state.state).toBe('open');
-    await guard.set('grant.1', 'signed in again');
-    expect(await guard.get('grant.1')).toBe('signed in again');
-  });
-
-  test.each([
-    ['something else', async () => '{"version":2}'],
-    ['another item', (items: RawItems) => items.get('grant.2')],
-  ])('an item that holds %s is damaged: the state names it, and nothing is deleted', async (_, other) => {
-    const service = freshService();
-    const { guard, watch } = watched(() => forkWorker(), service);
-    const items = rawItems(service);
-    onTestFinished(() => items.close());
-    await guard.set('grant.1', 'one');
-    await guard.set('grant.2', 'two');
-    const text = (await other(items)) ?? '';
-    await items.set('grant.1', text);
-    await expect(guard.get('grant.1')).rejects.toMatchObject({ kind: 'damaged', item: 'grant.1' });
-    expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
-    expect(await items.get('grant.1')).toBe(text);
   });
 
   test.each([
