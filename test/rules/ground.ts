@@ -122,9 +122,11 @@ export async function refusing(answer: Answer, options?: GroundOptions): Promise
 export const refreshes = ({ authorizationServer }: Ground): number =>
   tokenRequests(authorizationServer, 'refresh_token').length;
 
-/** The refresh token that the vault holds. */
-export const keptToken = async ({ vault, signIn }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(signIn().item ?? '')).refreshToken;
+/** The credentials that the vault holds: a note of a refresh, and the number of the document, are none. */
+export async function keptItem({ vault, signIn }: Rig): Promise<object> {
+  const item: object = JSON.parse(await vault.get(signIn().item ?? ''));
+  return { ...item, attempt: undefined, beside: undefined };
+}
 
 /** Paths of the requests that arrived, in order, without those to the endpoint itself. */
 export function metadataPaths({ requests }: { readonly requests: readonly RecordedRequest[] }): string[] {

@@ -58,7 +58,7 @@ describe('a page for consent', () => {
     refreshTokens: 'afterConsent',
   } as const;
 
-  it('N-8: is asked for once no refresh token came without it', async () => {
+  it('B-24 N-8: is asked for once no refresh token came without it', async () => {
     const all = await ground({ authorization: provider });
     const { rig } = all;
     await rig.ask();

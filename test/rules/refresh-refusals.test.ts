@@ -4,7 +4,7 @@ import { explainSignIn } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import { aWhile, anHour, enter, ground, keptToken, never, refreshes, refused, refusing } from './ground.ts';
+import { aWhile, anHour, enter, ground, keptItem, never, refreshes, refused, refusing } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
@@ -31,7 +31,7 @@ describe('a refresh that the server refuses', () => {
   it.each(errors)('W-8: with %s is tried three times, and then a person signs in', async (code, reason) => {
     const all = await refusing(json({ error: code }, 400));
     const { rig, authorizationServer, restarted } = all;
-    const kept = await keptToken(rig);
+    const kept = await keptItem(rig);
     expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
     expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
     expect(refreshes(all)).toBe(1);
@@ -39,7 +39,7 @@ describe('a refresh that the server refuses', () => {
     expect(explainSignIn(rig.parts, rig.signIn()).now).toContain(code);
     await insisting(rig);
     expect(refreshes(all)).toBe(3);
-    expect(await keptToken(rig)).toBe(kept);
+    expect(await keptItem(rig)).toEqual(kept);
     const why = expect.stringContaining(code);
     expect(await listed(rig)).toMatchObject({ state: 'signInRequired', why });
     expect(explainSignIn(rig.parts, rig.signIn()).now).toContain(code);
@@ -151,10 +151,10 @@ describe('a scope set that the server doesn’t narrow to', () => {
 describe('a client that the server no longer takes at a refresh', () => {
   it('a self-registered client needs a sign-in at once; its refresh token stays', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401));
-    const kept = await keptToken(all.rig);
+    const kept = await keptItem(all.rig);
     await insisting(all.rig);
     expect(refreshes(all)).toBe(1);
-    expect(await keptToken(all.rig)).toBe(kept);
+    expect(await keptItem(all.rig)).toEqual(kept);
     expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('OAuth client') });
   });
 

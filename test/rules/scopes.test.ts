@@ -20,12 +20,16 @@ describe('the scope of a challenge that a program reports', () => {
 });
 
 describe('a step-up', () => {
-  it.each([401, 403] as const)('U-1: follows insufficient_scope with the status %s', async (status) => {
-    const { rig } = await ground();
-    await rig.login({ scope: ['read'] });
-    expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(['read', 'write']);
-    expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
-  });
+  it.each([401, 403] as const)(
+    'B-21 N-9 U-1 U-2: asks for the earlier scopes and those needed now after %s',
+    async (status) => {
+      const { rig } = await ground();
+      await rig.login({ scope: ['read', 'list'] });
+      const union = ['list', 'read', 'write'];
+      expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(union);
+      expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(union);
+    },
+  );
 
   it('B-22: after three rejected tokens opens its page and gets its token', async () => {
     const { rig } = await ground();

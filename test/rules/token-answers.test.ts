@@ -41,16 +41,6 @@ describe('a token answer', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('A-5: for the audience of another server is refused', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
-    authorizationServer.bend.accessTokenClaims = (claims) => ({
-      ...claims,
-      aud: 'https://other.example/mcp',
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
-    expect(rig.parts.signIns.all()).toEqual([]);
-  });
-
   it.each([
     ['the authorization server', (issuer: string) => issuer],
     ['a urn', () => ['urn:example:api']],
