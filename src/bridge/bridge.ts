@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
+import { machineTime, type Time } from '../client/takeover.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
 import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
@@ -53,10 +54,8 @@ export interface BridgeOptions {
   readonly transport?: TransportChoice;
   /** Leaves tools out. */
   readonly tools?: ToolFilter;
-  /** Waits between two tries. Milliseconds. */
-  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now?: () => number;
+  /** The machine's unless given. */
+  readonly time?: Time;
 }
 
 /** Resolves when the client is gone and the server's session has ended. */
@@ -87,38 +86,31 @@ class Bridge {
 
   constructor(options: BridgeOptions) {
     this.#options = options;
-    const { stdin, stdout, endpoint, account, connection, fetchFor } = options;
+    const { stdin, stdout, endpoint, account, connection, fetchFor, time = machineTime } = options;
     this.#client = new ClientSide({
       stdin,
       stdout,
       onMessage: (message, size) => this.#fromClient(message, size),
       onEnd: () => void this.#answerLast(),
     });
-    const wait = options.wait ?? (async (ms, abort) => sleep(ms, undefined, { signal: abort }));
-    const now = options.now ?? (() => performance.now());
-    const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
       fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), account, fetchFor }),
       onMessage: (message, about) => this.#eras.heard(message, about),
       tell: (problem) => void this.#report(problem),
       ready: async () => this.#client.ready(),
-      wait,
-      now,
+      time,
     });
     this.#eras = new Eras({
       server: this.#upstream,
       toClient: (message) => this.#pages.heard(message),
       ...(options.transport && { transport: options.transport }),
-      wait,
-      now,
+      time,
     });
-    const report = (error: unknown): KeyturnError => this.#report(error);
-    const shown = new ShownPages({ endpoint, connection, report, now });
     this.#pages = new Pages({
       server: this.#eras,
-      toClient,
-      show: async (page, signal) => shown.show(page, signal),
+      toClient: (message) => void this.#client.send(message),
+      shown: new ShownPages({ endpoint, connection, report: (error) => this.#report(error), time }),
     });
   }
 
@@ -155,7 +147,7 @@ class Bridge {
   }
 
   #fromClient(message: JSONRPCMessage, size: number): void {
-    if (isRequest(message)) return void this.#take(message, size);
+    if (isRequest(message)) return this.#take(message, size);
     if (!isNotification(message)) return void this.#pass(this.#pages.send(message));
     const cancelled = cancelledId(message);
     if (cancelled === undefined) return void this.#notify(message, size);
@@ -176,18 +168,20 @@ class Bridge {
     this.#count(-size);
   }
 
-  async #take(request: JSONRPCRequest, size: number): Promise<void> {
+  #take(request: JSONRPCRequest, size: number): void {
     const refusal = this.#underWay.has(request.id)
       ? duplicateId
       : this.#underWay.size >= maxRequests
         ? tooManyRequests
         : this.#options.tools?.refusal(request);
-    if (refusal) return this.#client.send(errorAnswer(request.id, refusal));
+    if (refusal) return void this.#client.send(errorAnswer(request.id, refusal));
     const abort = new AbortController();
-    const { promise: answered, resolve } = Promise.withResolvers<void>();
-    this.#underWay.set(request.id, { abort, answered });
+    this.#underWay.set(request.id, { abort, answered: this.#serve(request, size, abort.signal) });
+  }
+
+  async #serve(request: JSONRPCRequest, size: number, signal: AbortSignal): Promise<void> {
     this.#count(size);
-    const answering = this.#answerTo(request, abort.signal, this.#inOrder);
+    const answering = this.#answerTo(request, signal, this.#inOrder);
     if (request.method === 'initialize') this.#inOrder = answering;
     const answer = await answering;
     // Before the client has the answer: then the id is free again.
@@ -195,7 +189,6 @@ class Bridge {
     this.#count(-size);
     if (answer) await this.#client.send(answer);
     else this.#client.settle(request.id);
-    resolve();
   }
 
   /** Undefined where the client waits for none: it has cancelled the request. */

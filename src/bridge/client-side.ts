@@ -6,8 +6,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { invalidParams, invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
-import { fieldsOf } from './base/fields.ts';
-import { idOf, parsed } from './base/json.ts';
+import { fieldsOf, idOf, jsonIn } from './base/json.ts';
 import { heldBytes } from './base/limits.ts';
 import { Lines } from './lines.ts';
 import {
@@ -111,15 +110,10 @@ export class ClientSide {
 
   #read(line: Buffer): void {
     const text = line.toString();
-    let value: unknown;
-    try {
-      // Some shells and editors begin with a byte order mark.
-      value = parsed(this.#isFirst ? text.replace(/^\uFEFF/, '') : text);
-    } catch {
-      return this.#complain(parseError);
-    } finally {
-      this.#isFirst = false;
-    }
+    // Some shells and editors begin with a byte order mark.
+    const value = jsonIn(this.#isFirst ? text.replace(/^\uFEFF/, '') : text);
+    this.#isFirst = false;
+    if (value === undefined) return this.#complain(parseError);
     if (!Array.isArray(value)) return this.#take(value, line.length, (problem) => this.#write(problem));
     if (value.length === 0) return this.#complain(invalidRequest);
     this.#takeAll(value, line.length);

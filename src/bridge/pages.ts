@@ -5,14 +5,8 @@
  * until a page was opened is never sent again from here; one that the server left open for an answer goes on.
  */
 import { untilAborted } from '../base/abort.ts';
-import {
-  clientWordsOf,
-  enveloped,
-  fieldsOf,
-  type Fields,
-  isStateless,
-  statefulRevision,
-} from './base/envelope.ts';
+import { clientWordsOf, enveloped, isStateless, statefulRevision } from './base/envelope.ts';
+import { fieldsOf, type Fields } from './base/json.ts';
 import { unasked } from './base/errors.ts';
 import { maxParked } from './base/limits.ts';
 import {
@@ -24,8 +18,8 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
+  type ServerPeer,
 } from './base/messages.ts';
-import type { ServerPeer } from './base/server-peer.ts';
 import {
   afterPages,
   maxPages,
@@ -34,14 +28,14 @@ import {
   type PageAnswer,
   pageOf,
   pagesOf,
+  type ShownPages,
 } from './shown-page.ts';
 
 export interface PagesOptions {
   /** The server's side. */
   readonly server: ServerPeer;
   readonly toClient: (message: JSONRPCMessage) => void;
-  /** Asks the user. Never rejects, but with the signal's reason. */
-  readonly show: (page: Page, signal: AbortSignal) => Promise<PageAnswer>;
+  readonly shown: Pick<ShownPages, 'show'>;
 }
 
 /** The protocol wants this code for a kind of question that the client never said it takes. */
@@ -131,7 +125,7 @@ export class Pages implements ServerPeer {
     const abort = new AbortController();
     this.#showing.set(id, abort);
     try {
-      const { action } = await this.#options.show(page, abort.signal);
+      const { action } = await this.#options.shown.show(page, abort.signal);
       this.#tell({ jsonrpc: '2.0', id, result: { action } });
     } catch {
       // Withdrawn: nobody waits for an answer.
@@ -152,7 +146,7 @@ export class Pages implements ServerPeer {
     if (pages.length === 0) return answer;
     const shown: PageAnswer[] = [];
     for (const page of pages) {
-      const outcome = await untilAborted(this.#options.show(page, signal), signal);
+      const outcome = await untilAborted(this.#options.shown.show(page, signal), signal);
       shown.push(outcome);
       if (outcome.action !== 'accept') break;
     }
@@ -191,7 +185,7 @@ export class Pages implements ServerPeer {
       const isTooMany = Object.keys(responses).length >= maxPages;
       const { action } = isTooMany
         ? { action: 'cancel' }
-        : await untilAborted(this.#options.show(page, signal), signal);
+        : await untilAborted(this.#options.shown.show(page, signal), signal);
       responses[key] = { action };
     }
     return responses;

@@ -8,8 +8,9 @@
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
+import type { Time } from '../client/takeover.ts';
 import { maxLength } from '../ipc/wire/limits.ts';
-import { fieldsOf } from './base/envelope.ts';
+import { fieldsOf } from './base/json.ts';
 
 /** The protocol's code of a request that a server refuses until pages were opened (`URLElicitationRequired`). */
 export const openFirst = -32_042;
@@ -55,8 +56,7 @@ interface Parts {
   readonly connection: () => Promise<Connection>;
   /** Tells the user of trouble. */
   readonly report: (error: unknown) => KeyturnError;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now: () => number;
+  readonly time: Pick<Time, 'now'>;
 }
 
 /** Pages before the user at a time: more than the broker lets wait for them (broker/shown-urls.ts). */
@@ -112,7 +112,7 @@ export class ShownPages {
   }
 
   #resting(): KeyturnError | undefined {
-    return this.#rest && this.#rest.until > this.#parts.now() ? this.#rest.trouble : undefined;
+    return this.#rest && this.#rest.until > this.#parts.time.now() ? this.#rest.trouble : undefined;
   }
 
   /** Of pages that fail together, the user hears once. */
@@ -123,7 +123,7 @@ export class ShownPages {
     this.#inARow += 1;
     const grown = Math.min(longestRest, firstRest * 2 ** (this.#inARow - 1));
     const rest = Math.max(grown, (trouble.retryAfter ?? 0) * 1000);
-    this.#rest = { trouble, until: this.#parts.now() + rest };
+    this.#rest = { trouble, until: this.#parts.time.now() + rest };
     return trouble;
   }
 }

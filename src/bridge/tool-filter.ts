@@ -4,6 +4,7 @@
  * Invariant: a tool that is left out is in no list that the client gets, and a call of it never reaches the server.
  * It is a convenience of the client's side and no wall: another program may call the tool.
  */
+import { fieldsOf } from './base/json.ts';
 import type { Answer, JSONRPCRequest, RpcError } from './base/messages.ts';
 
 export class ToolFilter {
@@ -17,8 +18,7 @@ export class ToolFilter {
   }
 
   refusal({ method, params }: JSONRPCRequest): RpcError | undefined {
-    const name = params?.['name'];
-    if (method !== 'tools/call' || typeof name !== 'string' || !this.#leavesOut(name)) return undefined;
+    if (method !== 'tools/call' || !this.#leavesOut(params)) return undefined;
     return {
       code: -32_602,
       message:
@@ -30,19 +30,15 @@ export class ToolFilter {
     if (method !== 'tools/list' || !('result' in answer) || this.#patterns.length === 0) return answer;
     const { tools } = answer.result;
     if (!Array.isArray(tools)) return answer;
-    const kept = tools.filter((tool: unknown) => !this.#leavesOut(nameOf(tool)));
+    const kept = tools.filter((tool: unknown) => !this.#leavesOut(tool));
     return { ...answer, result: { ...answer.result, tools: kept } };
   }
 
-  #leavesOut(name: string): boolean {
-    return this.#patterns.some((pattern) => pattern.test(name));
+  #leavesOut(tool: unknown): boolean {
+    const { name } = fieldsOf(tool);
+    const text = typeof name === 'string' ? name : '';
+    return this.#patterns.some((pattern) => pattern.test(text));
   }
-}
-
-function nameOf(tool: unknown): string {
-  return typeof tool === 'object' && tool !== null && 'name' in tool && typeof tool.name === 'string'
-    ? tool.name
-    : '';
 }
 
 const literal = (text: string): string => text.replace(/\W/g, String.raw`\$&`);

@@ -72,18 +72,16 @@ function parse(text: string): unknown {
   }
 }
 
-/** Throws `conflict` where the file exists; what `readKeyFile` throws where that can't be told. */
+/** Throws `conflict` where the file exists; what `readAppKeyFile` throws where that can't be told. */
 export function refuseExisting(file: string): void {
-  if (isThere(file)) throw exists(file);
-}
-
-function isThere(file: string): boolean {
+  let found: fs.Stats | undefined;
   try {
-    return fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+    found = fs.lstatSync(file, { throwIfNoEntry: false });
   } catch (error) {
     if (hasFileAbove(error)) throw belowFile(file);
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be looked at`, { cause: error });
   }
+  if (found) throw exists(file);
 }
 
 /** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
@@ -98,11 +96,6 @@ export function writeAppKeyFile(file: string, identity: Identity): void {
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be written`, { cause: error });
   }
   if (!isNew) throw exists(file);
-}
-
-/** Removes a key that never worked. */
-export function removeAppKeyFile(file: string): void {
-  fs.rmSync(file, { force: true });
 }
 
 function exists(file: string): KeyturnError {

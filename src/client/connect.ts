@@ -9,12 +9,10 @@ import { forwardedSocket } from '../ipc/wire/forwarded.ts';
 import { findSockets } from '../ipc/wire/socket-path.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
-import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths, ownerKeyFile } from '../base/paths.ts';
 import { requireRuntime } from '../base/runtime.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { appKeyFile, readAppKeyFile } from './app-key-file.ts';
-import { isUnanswered } from './search.ts';
 
 export interface HomeLocation {
   /** The environment that names the home; the process's own unless given. */
@@ -60,30 +58,20 @@ export function locate(place: HomeLocation = {}): BrokerPlace {
  * `socket_unsafe`, `handshake_failed`, `locked`.
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
-  return openAs(options);
+  return connectStarting(options);
 }
 
 /** As `connect`, for one of our commands. Where no broker runs, now or later, it calls `startBroker`. */
 export async function connectStarting(
   options: ConnectOptions,
-  startBroker: () => Promise<void>,
+  startBroker?: () => Promise<void>,
 ): Promise<Connection> {
-  try {
-    return await openAs(options, startBroker);
-  } catch (error) {
-    if (!isUnanswered(error) || locate(options).socketId !== undefined) throw error;
-  }
-  await startBroker();
-  return openAs(options, startBroker);
-}
-
-async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
   const { paths, socket, socketId } = locate(options);
   const identity = options.key ?? readAppKeyFile(appKeyFile(paths, options.name ?? missingName()));
-  if (socketId === undefined) return openConnection({ identity, socket, after, startBroker });
+  if (socketId === undefined) return openConnection({ identity, socket, startBroker });
   try {
     // Only the machine at the other end can start its broker.
-    return await openConnection({ identity, socket, socketId, after });
+    return await openConnection({ identity, socket, socketId });
   } catch (error) {
     throw error instanceof Unreachable ? forwardEnded(error) : error;
   }
@@ -104,7 +92,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
   const identity = readOwner(file);
   try {
     // Commands start a broker themselves.
-    return await openConnection({ identity, socket, after, waitsForRestart: false });
+    return await openConnection({ identity, socket, waitsForRestart: false });
   } catch (error) {
     // A broker that only took too long is no strange one.
     if (!(error instanceof KeyturnError) || error instanceof Unreachable) throw error;

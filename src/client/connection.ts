@@ -10,7 +10,7 @@ import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/socket.ts';
 import type { Identity } from '../ipc/wire/handshake-messages.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';
-import type { After } from '../ipc/wire/timer.ts';
+import { after, type After } from '../ipc/wire/timer.ts';
 import {
   isApiKeyResult,
   isTokenProveResult,
@@ -71,7 +71,8 @@ export interface OpenOptions {
   readonly socket: string | (() => SocketSearch);
   /** How both ends name the socket; by the file that it is unless given. */
   readonly socketId?: string | undefined;
-  readonly after: After;
+  /** The real clock unless given. */
+  readonly after?: After;
   /** False: a caller that connects again itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
   /** Starts a broker, for a caller that can: called where none runs any longer. What it throws is the answer. */
@@ -92,18 +93,27 @@ async function openChannel(options: OpenOptions): Promise<OpenChannel> {
     : firstThatAnswers(socket(), async (place) => openAt(place, options));
 }
 
+/** As `openChannel`. Where no broker runs, and the caller can start one, it does. */
+async function openStarting(options: OpenOptions): Promise<OpenChannel> {
+  try {
+    return await openChannel(options);
+  } catch (error) {
+    if (!options.startBroker || !isUnanswered(error)) throw error;
+  }
+  await options.startBroker();
+  return openChannel(options);
+}
+
 async function openAt(place: string, options: OpenOptions): Promise<OpenChannel> {
   const { socket, socketId } = await connectTo(place);
   const channel = new Channel(socket);
-  return {
-    channel,
-    ...(await hello(channel, options.identity, options.socketId ?? socketId, options.after)),
-  };
+  const named = options.socketId ?? socketId;
+  return { channel, ...(await hello(channel, options.identity, named, options.after ?? after)) };
 }
 
 /** Connects and says hello, without waiting for the broker's last word: the first request may follow. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  return new BrokerConnection(options, await openChannel(options));
+  return new BrokerConnection(options, await openStarting(options));
 }
 
 /** Makes one handshake, waits until the broker has taken it, and hangs up. */
@@ -126,7 +136,13 @@ class BrokerConnection implements Connection {
   capabilities: readonly string[];
 
   constructor(options: OpenOptions, { channel, capabilities }: OpenChannel) {
-    this.#options = options;
+    const { startBroker } = options;
+    const start = async (): Promise<void> =>
+      startBroker?.().catch((error: unknown) => {
+        this.#notStarted = error;
+        throw error;
+      });
+    this.#options = { ...options, startBroker: startBroker && start };
     this.#channel = channel;
     this.capabilities = capabilities;
   }
@@ -203,24 +219,9 @@ class BrokerConnection implements Connection {
   }
 
   async #open(): Promise<void> {
-    const { channel, capabilities } = await openChannel(this.#options).catch(async (error: unknown) =>
-      this.#openStarted(error),
-    );
+    const { channel, capabilities } = await openStarting(this.#options);
     this.#channel = channel;
     this.capabilities = capabilities;
-  }
-
-  /** Where no broker runs, and the caller can start one. */
-  async #openStarted(refusal: unknown): Promise<OpenChannel> {
-    const { startBroker } = this.#options;
-    if (!startBroker || !isUnanswered(refusal)) throw refusal;
-    try {
-      await startBroker();
-    } catch (error) {
-      this.#notStarted = error;
-      throw error;
-    }
-    return openChannel(this.#options);
   }
 
   async #reopen(): Promise<void> {

@@ -13,6 +13,7 @@ import type {
   CredentialKind,
   ApiKeyResult,
   TokenGetParams,
+  TokenRejectResult,
   TokenResult,
 } from '../ipc/wire/token-messages.ts';
 import { maxLength } from '../ipc/wire/limits.ts';
@@ -53,38 +54,14 @@ export interface FetchOptions {
  * Throws `invalid_resource` or `insecure_url`; the fetch throws the broker's refusals.
  */
 export function createFetch(connection: Connection, options: FetchOptions): typeof globalThis.fetch {
-  const endpoint = endpointUrl(options.resource);
-  const send = options.fetch ?? globalThis.fetch;
-  const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
-  const worked = new AcceptedTokens();
-  const dpopRequests = new DpopRequests(connection, send);
-  return async (input, init) => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    const isNamed = url.origin === endpoint.origin && url.href === options.alsoAt?.();
-    if (!isNamed && !isWithin(endpoint, url)) return send(input, init);
-    const request = await replayable(input, init);
-    return new AuthorizedRequest({ connection, options, endpoint, send, worked, dpopRequests }).run(
-      request,
-      maxAttempts,
-    );
-  };
+  const authorized = new AuthorizedFetch(connection, options);
+  return async (input, init) => authorized.fetch(input, init);
 }
 
 /** What each request for a token says, whatever it is for. */
-export function tokenParams({
-  resource,
-  scope,
-  account,
-  interaction,
-  timeout,
-}: FetchOptions): TokenGetParams {
-  return {
-    resource,
-    ...(scope === undefined ? {} : { scope }),
-    ...(account === undefined ? {} : { account }),
-    ...(interaction === undefined ? {} : { interaction }),
-    ...(timeout === undefined ? {} : { timeout }),
-  };
+export function tokenParams(options: FetchOptions): TokenGetParams {
+  const { resource, scope, account, interaction, timeout } = options;
+  return { resource, scope, account, interaction, timeout };
 }
 
 type Credential = TokenResult | ApiKeyResult;
@@ -115,35 +92,30 @@ class AcceptedTokens {
   }
 }
 
-interface AuthorizedParts {
-  readonly connection: Connection;
-  readonly options: FetchOptions;
-  readonly endpoint: URL;
-  readonly send: typeof globalThis.fetch;
-  readonly worked: AcceptedTokens;
-  readonly dpopRequests: DpopRequests;
-}
-
-class AuthorizedRequest {
+class AuthorizedFetch {
   readonly #connection: Connection;
   readonly #options: FetchOptions;
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
-  readonly #worked: AcceptedTokens;
+  readonly #maxAttempts: number;
+  readonly #worked = new AcceptedTokens();
   readonly #dpopRequests: DpopRequests;
 
-  constructor({ connection, options, endpoint, send, worked, dpopRequests }: AuthorizedParts) {
+  constructor(connection: Connection, options: FetchOptions) {
     this.#connection = connection;
     this.#options = options;
-    this.#endpoint = endpoint;
-    this.#fetch = send;
-    this.#worked = worked;
-    this.#dpopRequests = dpopRequests;
+    this.#endpoint = endpointUrl(options.resource);
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
+    this.#dpopRequests = new DpopRequests(connection, this.#fetch);
   }
 
-  async run(first: ReplayableRequest, maxAttempts: number): Promise<Response> {
-    let request = first;
-    let credential: Credential = await this.#getCredential(request, {});
+  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const isNamed = url.origin === this.#endpoint.origin && url.href === this.#options.alsoAt?.();
+    if (!isNamed && !isWithin(this.#endpoint, url)) return this.#fetch(input, init);
+    let request = await replayable(input, init);
+    let credential: Credential = await this.#getCredential(request);
     let attempts = 1;
     let redirects = 0;
     for (;;) {
@@ -157,12 +129,14 @@ class AuthorizedRequest {
         request = moved;
       } else {
         if ('kind' in credential && response.status === 401) {
-          throw this.#takesKey(request)
+          throw isWithin(this.#endpoint, request.url)
             ? await this.#apiKeyRejected(response, credential)
             : outside(request, credential);
         }
         const next =
-          attempts < maxAttempts ? await this.#afterChallenge(request, response, credential) : undefined;
+          attempts < this.#maxAttempts
+            ? await this.#afterChallenge(request, response, credential)
+            : undefined;
         if (!next) return response;
         attempts += 1;
         credential = next;
@@ -172,18 +146,17 @@ class AuthorizedRequest {
     }
   }
 
-  async #getCredential(request: ReplayableRequest, more: Partial<TokenGetParams>): Promise<Credential> {
+  async #getCredential(request: ReplayableRequest): Promise<Credential> {
     const { kinds } = this.#options;
-    if (!kinds?.includes('apiKey')) return this.#getToken(request, more);
-    const params = { ...tokenParams(this.#options), ...more, kinds };
+    if (!kinds?.includes('apiKey')) return this.#getToken(request);
+    const params = { ...tokenParams(this.#options), kinds };
     const credential = await this.#connection.getCredential(params, { signal: request.signal });
     return 'kind' in credential ? credential : requireKnownType(credential);
   }
 
-  async #getToken(request: ReplayableRequest, more: Partial<TokenGetParams>): Promise<TokenResult> {
-    return requireKnownType(
-      await this.#connection.getToken({ ...tokenParams(this.#options), ...more }, { signal: request.signal }),
-    );
+  async #getToken({ signal }: ReplayableRequest, more?: Partial<TokenGetParams>): Promise<TokenResult> {
+    const params = { ...tokenParams(this.#options), ...more };
+    return requireKnownType(await this.#connection.getToken(params, { signal }));
   }
 
   /** The same key would be rejected again. */
@@ -197,16 +170,12 @@ class AuthorizedRequest {
     });
   }
 
-  #takesKey({ url }: ReplayableRequest): boolean {
-    return isWithin(this.#endpoint, url);
-  }
-
   async #send(request: ReplayableRequest, credential: Credential): Promise<Sent> {
     if (!('kind' in credential) && isBound(credential)) return this.#sendBound(request, credential);
     const headers = new Headers(request.headers);
     if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
     // A key stays within its path, whatever URL the server named (`alsoAt`).
-    else if (this.#takesKey(request)) headers.set(credential.header, credential.value);
+    else if (isWithin(this.#endpoint, request.url)) headers.set(credential.header, credential.value);
     const response = await this.#fetch(request.url.href, initOf({ ...request, headers }));
     return { response, credential };
   }
@@ -217,7 +186,7 @@ class AuthorizedRequest {
       return { response: await this.#dpopRequests.send(request, credential), credential };
     } catch (error) {
       if (reasonOf(error) !== 'not_found') throw error;
-      const token = await this.#getToken(request, {});
+      const token = await this.#getToken(request);
       if (!isBound(token)) return this.#send(request, token);
       return { response: await this.#dpopRequests.send(request, token), credential: token };
     }
@@ -232,25 +201,19 @@ class AuthorizedRequest {
     const challenge = challengeOf(response);
     // A key has no scopes that another one could add.
     if (!challenge || 'kind' in token || isAboutProof(response)) return undefined;
-    const next = await this.#answer(challenge, request, token);
-    return next?.tokenId === token.tokenId ? undefined : next;
-  }
-
-  /** Undefined: the broker replaces no rejected token for now, so the server's answer stands. */
-  async #answer(
-    challenge: Challenge,
-    request: ReplayableRequest,
-    token: TokenResult,
-  ): Promise<TokenResult | undefined> {
-    const operation = operationOf(request);
-    if (challenge.status === 403) return this.#getToken(request, { challenge, operation });
     const { tokenId } = token;
-    const verdict = await this.#connection.rejectToken(
-      { tokenId, status: challenge.status, challenge, operation, worked: this.#worked.has(tokenId) },
-      { signal: request.signal },
-    );
+    const { status } = challenge;
+    const operation = operationOf(request);
+    const worked = this.#worked.has(tokenId);
+    const { signal } = request;
+    const verdict: Partial<TokenRejectResult> =
+      status === 401
+        ? await this.#connection.rejectToken({ tokenId, status, challenge, operation, worked }, { signal })
+        : {};
+    // The broker replaces no rejected token for now.
     if (verdict.retryAfter !== undefined) return undefined;
-    return verdict.token ?? this.#getToken(request, { challenge, operation });
+    const next = verdict.token ?? (await this.#getToken(request, { challenge, operation }));
+    return next.tokenId === tokenId ? undefined : next;
   }
 }
 

@@ -6,13 +6,7 @@
  * protocol itself calls the operation.
  */
 import { maxLength } from '../ipc/wire/limits.ts';
-
-export interface OperationRequest {
-  readonly url: URL;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: Uint8Array | undefined;
-}
+import type { ReplayableRequest } from './replayable.ts';
 
 /** Characters that the message's own words may take; the path keeps as many. Tools have names far shorter than this. */
 const maxCallLength = 128;
@@ -21,7 +15,7 @@ const maxCallLength = 128;
 const maxMessageLength = 256 * 1024;
 
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
-export function operationOf(request: OperationRequest): string {
+export function operationOf(request: ReplayableRequest): string {
   const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, maxCallLength);
   const path = `${request.method} ${request.url.pathname}`.slice(0, maxLength.operation - maxCallLength - 1);
   return call === '' ? path : `${path} ${call}`;

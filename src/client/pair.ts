@@ -4,16 +4,16 @@
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
  * with which it failed is removed. A key file that exists is never replaced.
  */
+import { rmSync } from 'node:fs';
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/socket.ts';
 import { type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/handshake-messages.ts';
-import { after } from '../ipc/wire/timer.ts';
 import { Channel } from './channel.ts';
 import { locate, type HomeLocation } from './connect.ts';
 import { checkHandshake } from './connection.ts';
 import { firstThatAnswers } from './search.ts';
-import { appKeyFile, refuseExisting, removeAppKeyFile, writeAppKeyFile } from './app-key-file.ts';
+import { appKeyFile, refuseExisting, writeAppKeyFile } from './app-key-file.ts';
 
 export interface PairOptions extends HomeLocation {
   /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
@@ -45,9 +45,9 @@ export async function pair(options: PairOptions): Promise<Identity> {
   }));
   writeAppKeyFile(file, identity);
   try {
-    await checkHandshake({ identity, socket: place, socketId, after });
+    await checkHandshake({ identity, socket: place, socketId });
   } catch (error) {
-    removeAppKeyFile(file);
+    rmSync(file, { force: true });
     throw error;
   }
   return identity;

@@ -4,6 +4,7 @@
  * Invariant: it ends. Each wait has a deadline, which begins again only when another broker was reached.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
 import { reasonOf } from '../base/errors.ts';
 
 /** Milliseconds. */
@@ -26,10 +27,7 @@ export interface Try {
 }
 
 /** Steady: it must not jump when somebody sets the clock. */
-export interface Time {
-  readonly now: () => number;
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
+export type Time = Pick<Clock, 'now' | 'sleep'>;
 
 interface Retries {
   /** Milliseconds to go on trying after this refusal; undefined: another broker would say the same. */
@@ -41,7 +39,7 @@ interface Retries {
   readonly time?: Time;
 }
 
-const machineTime: Time = {
+export const machineTime: Time = {
   // `performance` would load a dozen modules of Node's into every cold command.
   now: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (milliseconds, signal) => sleep(milliseconds, undefined, signal ? { signal } : {}),

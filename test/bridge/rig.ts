@@ -7,6 +7,7 @@ import { untilAborted } from '../../src/base/abort.ts';
 import { runBridge } from '../../src/bridge/bridge.ts';
 import type { TransportChoice } from '../../src/bridge/eras/eras.ts';
 import type { Connection } from '../../src/client/connection.ts';
+import { machineTime } from '../../src/client/takeover.ts';
 import { type Dispatch, startTokenBroker, tokenDispatch } from '../support/token-broker.ts';
 
 /**
@@ -65,7 +66,7 @@ export async function startBridge(
     signal: end.signal,
     fetchFor: async () => globalThis.fetch,
     ...(transport && { transport }),
-    wait,
+    time: { ...machineTime, sleep: async (ms, signal = end.signal) => wait(ms, signal) },
   });
   onTestFinished(async () => {
     end.abort();

@@ -24,7 +24,7 @@ async function desk(answer: () => Promise<unknown>) {
       said.push(String(error));
       return error instanceof KeyturnError ? error : new KeyturnError('internal', 'It failed.');
     },
-    now: () => now,
+    time: { now: () => now },
   });
   return {
     said,

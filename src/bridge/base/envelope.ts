@@ -3,10 +3,8 @@
  *
  * Invariant: messages are copied, never changed; keys of others stay as they are.
  */
-import { fieldsOf, type Fields } from './fields.ts';
+import { fieldsOf, type Fields } from './json.ts';
 import type { JSONRPCRequest } from './messages.ts';
-
-export { fieldsOf, type Fields } from './fields.ts';
 
 const PROTOCOL_VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CLIENT_INFO_META_KEY = 'io.modelcontextprotocol/clientInfo';

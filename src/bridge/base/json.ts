@@ -21,20 +21,28 @@ const exact = JSON as unknown as {
 /** A number of this look may change on its way through a double. Other texts are read without the slower reviver. */
 const mayChange = /[\d.]{16}|\d\.\d*0(?!\d)|\d[eE]|-0/;
 
-/** Throws a SyntaxError. */
-export function parsed(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  if (!mayChange.test(text)) return value;
+/** Undefined: the text is no JSON. */
+export function jsonIn(text: string): unknown {
+  let value: unknown;
   try {
+    value = JSON.parse(text);
+    if (!mayChange.test(text)) return value;
     return exact.parse(text, (_key, each, { source }) =>
       typeof each === 'number' && source !== undefined && String(each) !== source
         ? exact.rawJSON(source)
         : each,
     );
   } catch {
-    // Nested deeper than a reviver goes.
+    // A value that was read is nested deeper than a reviver goes.
     return value;
   }
+}
+
+/** A value of JSON as an object with fields; empty where it is something else. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 const aliasPrefix = 'keyturn-number:';

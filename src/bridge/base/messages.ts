@@ -3,8 +3,7 @@
  *
  * Invariant: looks only at the envelope. What a method means is known in `reissue.ts` and the files of the eras.
  */
-import { fieldsOf, type Fields } from './fields.ts';
-import { idOf, ownId } from './json.ts';
+import { fieldsOf, type Fields, idOf, ownId } from './json.ts';
 
 export type RequestId = string | number;
 
@@ -112,3 +111,14 @@ export function cancelledId(message: JSONRPCNotification): RequestId | undefined
   if (message.method !== 'notifications/cancelled') return undefined;
   return idOf(message.params?.['requestId']);
 }
+
+/** What the bridge needs of a server, whatever revision that speaks. */
+export interface ServerPeer {
+  /** The server's answer under the id of `request`. Rejects with a KeyturnError, or with the signal's reason. */
+  request(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer>;
+  /** A notification, or an answer to what the server asked. */
+  send(message: JSONRPCNotification | Answer): Promise<void>;
+}
+
+/** A message that the server sends by itself; `about`: the client's request in whose answer it came. */
+export type OnServerMessage = (message: JSONRPCMessage, about: RequestId | undefined) => void;

@@ -6,16 +6,16 @@
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError } from '../../base/errors.ts';
+import type { Time } from '../../client/takeover.ts';
 import {
   clientWordsOf,
   enveloped,
-  fieldsOf,
-  type Fields,
   isStateless,
   statefulRevision,
   statefulRevisions,
   statelessRevision,
 } from '../base/envelope.ts';
+import { fieldsOf, type Fields } from '../base/json.ts';
 import {
   type Answer,
   isAnswer,
@@ -23,20 +23,19 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
+  type ServerPeer,
 } from '../base/messages.ts';
 import { NoAnswer, NotOlder } from '../base/errors.ts';
 import { WrongTransport } from '../server/session.ts';
+import type { Upstream } from '../server/upstream.ts';
 import { StatefulClient } from './stateful-client.ts';
 import { StatelessClient } from './stateless-client.ts';
-import type { DualTransportPeer, ServerPeer } from '../base/server-peer.ts';
 
 export interface ErasOptions {
-  readonly server: DualTransportPeer;
+  readonly server: Pick<Upstream, 'request' | 'send' | 'older'>;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly transport?: TransportChoice;
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now: () => number;
+  readonly time: Time;
 }
 
 /** Which transport is tried, and in which order: mcp-remote's words. The first is its default. */
@@ -78,7 +77,9 @@ export class Eras implements ServerPeer {
   heard(message: JSONRPCMessage, about: RequestId | undefined): void {
     if (this.#between instanceof StatelessClient) return this.#between.heard(message, about);
     // For a stateful client the bridge itself subscribed, and the client knows no such message.
-    if (this.#between instanceof StatefulClient && isAcknowledgement(message)) return;
+    const method = isAnswer(message) ? undefined : message.method;
+    if (this.#between instanceof StatefulClient && method === 'notifications/subscriptions/acknowledged')
+      return;
     this.#options.toClient(message);
   }
 
@@ -115,25 +116,22 @@ export class Eras implements ServerPeer {
     this.end();
     this.#between = undefined;
     await this.#giveUp();
-    const { server, toClient, wait, now } = this.#options;
-    const begun = await this.#initialize(request, signal, async (): Promise<Fields | undefined> =>
-      this.#discover(request, signal),
-    );
+    const begun = await this.#initialize(request, signal, true);
     if ('jsonrpc' in begun) return begun;
     const { discovered } = begun;
-    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait, now });
+    const between = new StatefulClient({ ...this.#options, discovered, initialize: request });
     this.#between = between;
     return between.welcome;
   }
 
   /**
    * The server's answer by the transport that it speaks; or what it says of itself where it speaks the stateless
-   * revision, which `discover` asks.
+   * revision, which is asked if it `isUnknown`.
    */
   async #initialize(
     request: JSONRPCRequest,
     signal: AbortSignal,
-    discover: () => Promise<Fields | undefined>,
+    isUnknown: boolean,
   ): Promise<Answer | { readonly discovered: Fields }> {
     const { server, transport = 'http-first' } = this.#options;
     const isOlderFirst = transport.startsWith('sse');
@@ -151,11 +149,11 @@ export class Eras implements ServerPeer {
     const older = olderRevision(request, outcome);
     if (older !== undefined) {
       const params = { ...fieldsOf(request.params), protocolVersion: older };
-      return this.#initialize({ ...request, params }, signal, discover);
+      return this.#initialize({ ...request, params }, signal, isUnknown);
     }
     const isWrong = outcome instanceof WrongTransport;
-    const discovered =
-      isWrong || ('error' in outcome && otherEra.has(outcome.error.code)) ? await discover() : undefined;
+    const isOtherEra = isWrong || ('error' in outcome && otherEra.has(outcome.error.code));
+    const discovered = isUnknown && isOtherEra ? await this.#discover(request, signal) : undefined;
     if (discovered) return { discovered };
     if (!isWrong) return outcome;
     const second = isOlderFirst || transport === 'http-only' ? undefined : await byOlder();
@@ -200,7 +198,7 @@ export class Eras implements ServerPeer {
       method: 'initialize',
       params: { protocolVersion: statefulRevision, clientInfo: info, capabilities },
     } as const;
-    const answer = await this.#initialize(initialize, signal, async () => undefined);
+    const answer = await this.#initialize(initialize, signal, false);
     // A server of neither: its own words about the client's request say more than ours.
     if (!('result' in answer)) return server;
     await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
@@ -229,10 +227,6 @@ function givenUp(): KeyturnError {
       hint: 'The session goes on in the revision of the handshake.',
     },
   );
-}
-
-function isAcknowledgement(message: JSONRPCMessage): boolean {
-  return !isAnswer(message) && message.method === 'notifications/subscriptions/acknowledged';
 }
 
 /** The server answered, and not in a form of the stateless revision. One that is down for now has said nothing. */

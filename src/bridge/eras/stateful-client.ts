@@ -7,15 +7,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
+import type { Time } from '../../client/takeover.ts';
 import {
   type ClientWords,
   enveloped,
-  fieldsOf,
-  type Fields,
   SERVER_INFO_META_KEY,
   statefulRevision,
   statefulRevisions,
 } from '../base/envelope.ts';
+import { fieldsOf, type Fields } from '../base/json.ts';
 import { tooManyQuestions, tooManySubscriptions, unasked } from '../base/errors.ts';
 import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
@@ -26,8 +26,8 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
+  type ServerPeer,
 } from '../base/messages.ts';
-import type { ServerPeer } from '../base/server-peer.ts';
 import { steady } from '../server/listening.ts';
 
 /** Rounds of questions in one request: the SDK's client has the same bound. */
@@ -45,9 +45,7 @@ export interface StatefulClientOptions {
   readonly discovered: Fields;
   readonly initialize: JSONRPCRequest;
   readonly toClient: (message: JSONRPCMessage) => void;
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now: () => number;
+  readonly time: Time;
 }
 
 export class StatefulClient implements ServerPeer {
@@ -125,17 +123,13 @@ export class StatefulClient implements ServerPeer {
       const questions = Object.entries(fieldsOf(inputRequests));
       if (this.#asked.size + questions.length > maxQuestions)
         return errorAnswer(request.id, tooManyQuestions);
-      if (questions.length === 0) await this.#options.wait(putOff, signal);
+      if (questions.length === 0) await this.#options.time.sleep(putOff, signal);
       const responses = await this.#answers(questions, signal);
       if (!responses) return errorAnswer(request.id, unasked);
       const more = questions.length === 0 ? {} : { inputResponses: responses };
       // Its own id for each: to a stateless server they are requests like any other.
       const id = `keyturn-${typeof request.id}-${request.id}-${round + 1}`;
-      asked = {
-        ...request,
-        id,
-        params: { ...request.params, ...more, requestState },
-      };
+      asked = { ...request, id, params: { ...request.params, ...more, requestState } };
     }
     return errorAnswer(request.id, unasked);
   }
@@ -199,10 +193,10 @@ export class StatefulClient implements ServerPeer {
 
   /** Until it is aborted: a stream ends with a restart of the server, or when a proxy has seen enough of it. */
   async #keepListening(notifications: Fields, signal: AbortSignal): Promise<void> {
-    const { server, wait, now } = this.#options;
+    const { server, time } = this.#options;
     let pause = relisten.first;
     while (!signal.aborted) {
-      const began = now();
+      const began = time.now();
       const request = {
         jsonrpc: '2.0',
         id: `keyturn-listen-${randomUUID()}`,
@@ -212,8 +206,8 @@ export class StatefulClient implements ServerPeer {
       // A server without such a stream says so with an error, and then there is nothing to listen to.
       const answer = await server.request(enveloped(request, this.#words), signal).catch(() => undefined);
       if (answer && 'error' in answer) return;
-      if (now() - began >= steady) pause = relisten.first;
-      await wait(pause, signal);
+      if (time.now() - began >= steady) pause = relisten.first;
+      await time.sleep(pause, signal);
       pause = Math.min(2 * pause, relisten.most);
     }
   }

@@ -9,12 +9,11 @@ import { untilAborted } from '../../base/abort.ts';
 import {
   bare,
   clientWordsOf,
-  fieldsOf,
-  type Fields,
   SERVER_INFO_META_KEY,
   statelessRevision,
   SUBSCRIPTION_ID_META_KEY,
 } from '../base/envelope.ts';
+import { fieldsOf, type Fields } from '../base/json.ts';
 import { unknownState } from '../base/errors.ts';
 import { maxParked, parkedFor } from '../base/limits.ts';
 import {
@@ -25,9 +24,9 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
+  type ServerPeer,
   type RpcError,
 } from '../base/messages.ts';
-import type { ServerPeer } from '../base/server-peer.ts';
 import { Cancelled } from '../server/upstream.ts';
 
 export interface StatelessClientOptions {
@@ -87,7 +86,7 @@ export class StatelessClient implements ServerPeer {
     await this.#setLevel(clientWordsOf(request).logLevel, signal);
     // The client may have cancelled the request meanwhile: then the server never gets it.
     signal.throwIfAborted();
-    return this.#settle(request, this.#begin(request, signal), signal);
+    return this.#settle(request, this.#begin(request), signal);
   }
 
   /** A stateless client tells nothing but what it has cancelled, which the bridge sees before. */
@@ -121,9 +120,8 @@ export class StatelessClient implements ServerPeer {
     return { jsonrpc: '2.0', id, result };
   }
 
-  #begin(request: JSONRPCRequest, signal: AbortSignal): OpenCall {
+  #begin(request: JSONRPCRequest): OpenCall {
     const abort = new AbortController();
-    const unfollow = follow(signal, abort);
     // An id of the bridge's own: the client may use its id again while this request waits for its answers.
     this.#states += 1;
     const id = `keyturn-call-${this.#states}`;
@@ -138,7 +136,6 @@ export class StatelessClient implements ServerPeer {
     this.#open.set(id, open);
     const done = (): void => {
       this.#open.delete(id);
-      unfollow();
       // What the client was not told yet waits for nothing any more.
       for (const question of open.questions.splice(0)) this.#refuse(errorAnswer(question.id, unanswered));
     };
@@ -148,7 +145,9 @@ export class StatelessClient implements ServerPeer {
 
   /** The server's answer, or what it asks first. */
   async #settle({ id }: JSONRPCRequest, open: OpenCall, signal: AbortSignal): Promise<Answer> {
-    const unfollow = follow(signal, open.abort);
+    const cancel = (): void => open.abort.abort(signal.reason);
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
     try {
       const answer = await Promise.race([
         open.answer,
@@ -156,7 +155,7 @@ export class StatelessClient implements ServerPeer {
       ]);
       return answer ? complete(answer, id, open.method) : this.#park(id, open);
     } finally {
-      unfollow();
+      signal.removeEventListener('abort', cancel);
     }
   }
 
@@ -265,14 +264,6 @@ export class StatelessClient implements ServerPeer {
 function isImplementation(info: unknown): boolean {
   const { name, version } = fieldsOf(info);
   return typeof name === 'string' && typeof version === 'string';
-}
-
-/** Aborts `abort` as `signal` does, now or later. Returns what ends that. */
-function follow(signal: AbortSignal, abort: AbortController): () => void {
-  const cancel = (): void => abort.abort(signal.reason);
-  if (signal.aborted) cancel();
-  else signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }
 
 function complete(answer: Answer, id: RequestId, method: string): Answer {

@@ -3,6 +3,7 @@
  *
  * Invariant: a carrier passes on texts and judges none. What it sends it sends once.
  */
+import type { Time } from '../../client/takeover.ts';
 import type { JSONRPCMessage } from '../base/messages.ts';
 import type { Fetch } from './authorized-fetch.ts';
 
@@ -50,12 +51,10 @@ export interface CarrierOptions {
   readonly onLost: () => void;
   /** Resolves when the client takes more. */
   readonly ready: () => Promise<void>;
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now: () => number;
+  readonly time: Time;
 }
 
-export type MakeCarrier = (options: CarrierOptions) => Carrier;
+export type MakeCarrier = new (options: CarrierOptions) => Carrier;
 
 export const eventStream = 'text/event-stream';
 

@@ -4,7 +4,7 @@
  * Invariant: remembers what the server took and the client still wants, within bounds, whatever a client sends.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { fieldsOf } from '../base/envelope.ts';
+import { fieldsOf } from '../base/json.ts';
 import { maxSubscriptions, maxUri } from '../base/limits.ts';
 import type { Answer, JSONRPCRequest } from '../base/messages.ts';
 

@@ -12,16 +12,13 @@ import {
   type CarrierOptions,
   eventStream,
   isEventStream,
-  type MakeCarrier,
   type Sending,
   type Sent,
 } from './carriers.ts';
 import { readEvents, wholeText } from './event-stream.ts';
 import { ServerRefusal } from './refused.ts';
 
-export const older: MakeCarrier = (options) => new Older(options);
-
-class Older implements Carrier {
+export class Older implements Carrier {
   readonly isOlder = true;
   readonly sessionId = undefined;
   readonly #options: CarrierOptions;

@@ -5,8 +5,7 @@
  * listed last. A tool whose declarations the revision forbids is in no list.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { fieldsOf, type Fields } from '../base/envelope.ts';
-import { integerText } from '../base/json.ts';
+import { fieldsOf, type Fields, integerText } from '../base/json.ts';
 import { maxListPages, maxSchemaDepth, maxToolsWithHeaders } from '../base/limits.ts';
 import type { Answer, JSONRPCRequest } from '../base/messages.ts';
 

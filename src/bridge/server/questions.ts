@@ -12,9 +12,9 @@ import {
   errorAnswer,
   isRequest,
   type JSONRPCMessage,
+  type OnServerMessage,
   type RequestId,
 } from '../base/messages.ts';
-import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Session } from './session.ts';
 
 /** Who asked the client, and under which id. */

@@ -5,8 +5,7 @@
  * its target alone: path and query may hold a secret.
  */
 import { quoted } from '../../base/errors.ts';
-import { fieldsOf } from '../base/fields.ts';
-import { parsed } from '../base/json.ts';
+import { fieldsOf, jsonIn } from '../base/json.ts';
 import { type Answer, isAnswer, messageOf } from '../base/messages.ts';
 import { TooLarge, wholeText } from './event-stream.ts';
 
@@ -41,7 +40,7 @@ export class ServerRefusal extends Error {
 
   /** The JSON-RPC error in it, whatever its id: one message was sent, so it is about that. */
   get answer(): Answer | undefined {
-    const value = jsonOf(this.text);
+    const value = jsonIn(this.text);
     const { code, message } = fieldsOf(fieldsOf(value)['error']);
     if (code === undefined || typeof message !== 'string') return undefined;
     const answer = messageOf(value);
@@ -65,14 +64,6 @@ function retryAfterIn({ headers }: Response): number | undefined {
   const said = headers.get('retry-after') ?? '';
   const seconds = /^\d+$/.test(said) ? Number(said) : Math.ceil((Date.parse(said) - Date.now()) / 1000);
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), 86_400);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parsed(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function redirectOrigin({ status, headers }: Response, from: string | URL): string | undefined {

@@ -7,8 +7,7 @@
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { wasNeverSent } from '../../base/system/connection-faults.ts';
 import { brokenStream, networkCode, NoAnswer, noTransport, unreachable } from '../base/errors.ts';
-import { fieldsOf } from '../base/fields.ts';
-import { parsed } from '../base/json.ts';
+import { fieldsOf, jsonIn } from '../base/json.ts';
 import {
   type Answer,
   isAnswer,
@@ -16,10 +15,10 @@ import {
   type JSONRPCRequest,
   keepText,
   messageOf,
+  type OnServerMessage,
   type RequestId,
   withOwnId,
 } from '../base/messages.ts';
-import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Carrier, CarrierOptions, MakeCarrier, Sent } from './carriers.ts';
 import { TooLarge } from './event-stream.ts';
 import { ServerRefusal, wordsOf } from './refused.ts';
@@ -85,19 +84,10 @@ export class Session {
   /** Ends the listening stream. */
   readonly #over = new AbortController();
 
-  constructor(make: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
+  constructor(Transport: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
     this.#origin = hooks.endpoint.origin;
     this.#onMessage = onMessage;
-    this.#carrier = make({ ...hooks, hear: (text) => this.#hear(text, undefined) });
-  }
-
-  get hasId(): boolean {
-    return this.#carrier.sessionId !== undefined;
-  }
-
-  /** All answers come on one stream: none comes after it broke. */
-  get hasOneStream(): boolean {
-    return this.#carrier.isOlder;
+    this.#carrier = new Transport({ ...hooks, hear: (text) => this.#hear(text, undefined) });
   }
 
   /** Throws a KeyturnError. */
@@ -162,7 +152,8 @@ export class Session {
 
   /** Ends once the requests under way have ended: one of them may still get its answer. */
   async retire(): Promise<void> {
-    if (this.hasOneStream) return this.close();
+    // All answers come on one stream: none comes after it broke.
+    if (this.#carrier.isOlder) return this.close();
     this.#isRetired = true;
     this.#over.abort();
     if (this.#pending.size === 0) await this.end();
@@ -176,7 +167,7 @@ export class Session {
 
   /** `asked`: the request in whose answer the text came. */
   #hear(text: string, asked: Pending | undefined): void {
-    const value = valueOf(text);
+    const value = jsonIn(text);
     for (const one of Array.isArray(value) ? value : [value]) {
       const message = messageOf(one);
       if (message && isAnswer(message)) {
@@ -240,7 +231,7 @@ export class Session {
 
   /** There is a session that the server could forget: one of the older transport is named in the URL for messages. */
   get #mayBeLost(): boolean {
-    return this.hasId || (this.#carrier.isOlder && this.#isStarted);
+    return this.#carrier.sessionId !== undefined || (this.#carrier.isOlder && this.#isStarted);
   }
 
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */
@@ -337,13 +328,5 @@ class NotTheProtocol extends NoAnswer {
       'may have run',
       'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end.',
     );
-  }
-}
-
-function valueOf(text: string): unknown {
-  try {
-    return parsed(text);
-  } catch {
-    return undefined;
   }
 }

@@ -4,21 +4,19 @@
  * Invariant: the stream of a request that breaks is taken up after the last event that came, and not otherwise.
  */
 import { namedRevision } from '../base/envelope.ts';
-import { fieldsOf } from '../base/fields.ts';
+import { fieldsOf } from '../base/json.ts';
 import { isRequest, type JSONRPCMessage } from '../base/messages.ts';
 import {
   type Carrier,
   type CarrierOptions,
   eventStream,
   isEventStream,
-  type MakeCarrier,
   type Sending,
   type Sent,
 } from './carriers.ts';
 import { eventsIn, readEvents, type ServerEvent, wholeText } from './event-stream.ts';
-import { type Ending, firstPause, keepListening } from './listening.ts';
+import { type Ending, firstPause, keepListening, Pauses } from './listening.ts';
 import { encoded } from './param-headers.ts';
-import { Pauses } from './pauses.ts';
 import { ServerRefusal } from './refused.ts';
 
 /** How often in a row a stream is asked for in vain before its request ends: for some twenty seconds. */
@@ -37,9 +35,7 @@ const nameFields = new Map([
   ['tasks/cancel', 'taskId'],
 ]);
 
-export const streamable: MakeCarrier = (options) => new Streamable(options);
-
-class Streamable implements Carrier {
+export class Streamable implements Carrier {
   readonly isOlder = false;
   readonly #options: CarrierOptions;
   readonly #closed = new AbortController();
@@ -89,7 +85,6 @@ class Streamable implements Carrier {
   }
 
   async listen(signal: AbortSignal): Promise<void> {
-    const { wait, now } = this.#options;
     let last = '';
     const open = async (): Promise<Ending> => {
       try {
@@ -106,7 +101,7 @@ class Streamable implements Carrier {
         return error instanceof ServerRefusal ? this.#endingAfter(error.status) : 'not open';
       }
     };
-    return keepListening({ open, wait, now, signal });
+    return keepListening({ open, time: this.#options.time, signal });
   }
 
   async terminate(): Promise<void> {
@@ -169,8 +164,9 @@ class Streamable implements Carrier {
   }
 
   async #again(last: string, signal: AbortSignal, retry: () => number): Promise<Response> {
+    const { time } = this.#options;
     for (let tries = 1; ; tries += 1) {
-      await this.#options.wait(this.#pauses.next(retry(), this.#options.now()), signal);
+      await time.sleep(this.#pauses.next(retry(), time.now()), signal);
       try {
         return await this.#get(last, signal);
       } catch (error) {

@@ -7,41 +7,33 @@
  */
 import { untilAborted } from '../../base/abort.ts';
 import type { KeyturnError } from '../../base/errors.ts';
-import { type Fields, isStateless } from '../base/envelope.ts';
+import { isStateless } from '../base/envelope.ts';
+import type { Fields } from '../base/json.ts';
 import { NoAnswer } from '../base/errors.ts';
-import type { Fetch } from './authorized-fetch.ts';
-import {
-  type Answer,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type RequestId,
+import type {
+  Answer,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  OnServerMessage,
+  RequestId,
+  ServerPeer,
 } from '../base/messages.ts';
 import { mayReissue } from '../base/reissue.ts';
-import type { MakeCarrier } from './carriers.ts';
+import type { CarrierOptions, MakeCarrier } from './carriers.ts';
 import { ClientState, type Repeat } from './client-state.ts';
 import { renewal } from '../base/limits.ts';
 import { grown } from './listening.ts';
-import { older } from './older.ts';
+import { Older } from './older.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
-import { streamable } from './streamable.ts';
-import type { OnServerMessage, DualTransportPeer } from '../base/server-peer.ts';
+import { Streamable } from './streamable.ts';
 
-export interface UpstreamOptions {
-  readonly endpoint: URL;
-  /** Attaches tokens. */
-  readonly fetch: Fetch;
+export interface UpstreamOptions extends Omit<CarrierOptions, 'hear' | 'onLost'> {
   /** The server's own requests and notifications. */
   readonly onMessage: OnServerMessage;
   /** What the user is to know, and no request waits for. */
   readonly tell: (problem: KeyturnError) => void;
-  /** Resolves when the client takes more. */
-  readonly ready: () => Promise<void>;
-  /** Waits between two tries. Milliseconds. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds on a clock that only goes forward. */
-  readonly now: () => number;
 }
 
 /** Why a request's signal aborts: its client has cancelled it. */
@@ -54,13 +46,13 @@ const lastInterval = 60_000;
 /** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
 const pauses = [250, 1000, 3000];
 
-export class Upstream implements DualTransportPeer {
+export class Upstream implements ServerPeer {
   readonly #options: UpstreamOptions;
   readonly #questions: Questions;
   readonly #state = new ClientState();
   readonly #paramHeaders: ParamHeaders;
   #session: Promise<Session> | undefined;
-  #carrier: MakeCarrier = streamable;
+  #carrier: MakeCarrier = Streamable;
   /** The client's own handshake, for the session after this one. */
   #firstHandshake: JSONRPCRequest | undefined;
   #isInitialized = false;
@@ -93,7 +85,7 @@ export class Upstream implements DualTransportPeer {
         if (pause === undefined) throw error;
         if (isLost) isInNewSession = true;
         else tries += 1;
-        await this.#options.wait(pause, signal);
+        await this.#options.time.sleep(pause, signal);
         sent = { ...request, id: this.#newId() };
       }
     }
@@ -101,11 +93,11 @@ export class Upstream implements DualTransportPeer {
 
   /** A handshake by the older transport, after the server refused it by the newer one. */
   async older(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    this.#carrier = older;
+    this.#carrier = Older;
     try {
       return await this.request(request, signal);
     } catch (error) {
-      this.#carrier = streamable;
+      this.#carrier = Streamable;
       throw error;
     }
   }
@@ -235,7 +227,7 @@ export class Upstream implements DualTransportPeer {
       const answer = await session.request(request, options);
       const version = 'result' in answer ? answer.result['protocolVersion'] : undefined;
       if (typeof version === 'string') session.speak(version);
-      this.#begun = this.#options.now();
+      this.#begun = this.#options.time.now();
       return { session, answer };
     } catch (error) {
       session.close();
@@ -244,13 +236,8 @@ export class Upstream implements DualTransportPeer {
   }
 
   async #startSession(): Promise<Session> {
-    const { endpoint, fetch, ready, wait, now } = this.#options;
     const session: Session = new Session(this.#carrier, {
-      endpoint,
-      fetch,
-      ready,
-      wait,
-      now,
+      ...this.#options,
       onMessage: (message, about) => this.#questions.heard(session, message, about),
       onLost: () => void this.#reopenForListening(session).catch(() => undefined),
     });
@@ -260,8 +247,8 @@ export class Upstream implements DualTransportPeer {
 
   /** A server that loses each session at once gets ever fewer of them. */
   async #rest(): Promise<void> {
-    const pause = this.#begun + this.#interval - this.#options.now();
-    if (pause > 0) await this.#options.wait(pause, this.#end.signal);
+    const pause = this.#begun + this.#interval - this.#options.time.now();
+    if (pause > 0) await this.#options.time.sleep(pause, this.#end.signal);
   }
 
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
@@ -274,7 +261,7 @@ export class Upstream implements DualTransportPeer {
       } catch (error) {
         // A refusal of the broker reaches the client with its next request. Nobody waits for this session now.
         if (!(error instanceof NoAnswer)) return;
-        await this.#options.wait(grown(tries), this.#end.signal);
+        await this.#options.time.sleep(grown(tries), this.#end.signal);
       }
     }
   }

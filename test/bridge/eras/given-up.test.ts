@@ -101,8 +101,7 @@ it('asks a stateful client no more questions at once than it keeps', async () =>
     discovered: { capabilities: {} },
     initialize,
     toClient: (message) => void toClient.push(message),
-    wait: async () => undefined,
-    now: () => 0,
+    time: { sleep: async () => undefined, now: () => 0 },
   });
   const answer = await between.request(call, new AbortController().signal);
   expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('256 questions') } });

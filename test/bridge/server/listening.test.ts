@@ -1,8 +1,8 @@
-/** The stream on which a stateful server speaks by itself, across its ends. */
+/** Streams of a stateful server across their ends. */
 import { setImmediate } from 'node:timers/promises';
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
-import { type Ending, keepListening } from '../../../src/bridge/server/listening.ts';
+import { type Ending, keepListening, Pauses } from '../../../src/bridge/server/listening.ts';
 import { type Mishap, statefulServer } from '../../support/servers/protocol-server.ts';
 import { bridged, tokenBroker } from '../rig.ts';
 
@@ -95,9 +95,29 @@ it('BR-8: starts over after a stream that lasted, and keeps the server’s pause
       time += lasted;
       return ending;
     },
-    wait: async (ms) => void pauses.push(ms),
-    now: () => time,
+    time: { sleep: async (ms) => void pauses.push(ms), now: () => time },
     signal: new AbortController().signal,
   });
   expect(pauses).toEqual([500, 1000, 500, 1000, 1500, 250, 300_000]);
+});
+
+it('the pause grows to five seconds at a server that ends each stream', () => {
+  const pauses = new Pauses();
+  let now = 0;
+  const made = Array.from({ length: 12 }, () => {
+    const pause = pauses.next(0, now);
+    now += pause;
+    return pause;
+  });
+  expect(made[0]).toBe(250);
+  expect(made.toSorted((a, b) => a - b)).toEqual(made);
+  expect(made.at(-1)).toBe(5000);
+  // A stream that stayed says that the server is well.
+  expect(pauses.next(0, now + 60_000)).toBe(250);
+});
+
+it('the pause is the server’s, a minute at most', () => {
+  const pauses = new Pauses();
+  expect(pauses.next(3000, 0)).toBe(3000);
+  expect(pauses.next(99_999_999_999, 3000)).toBe(60_000);
 });
