@@ -7,7 +7,7 @@
 import type { BrokerParts } from '../parts.ts';
 import { z } from 'zod';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
-import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import { jwtPart } from '../../oauth/base/json-object.ts';
 import { companySignIn, isSignedInAt, providerOf } from '../records/company.ts';
 import type { CompanyRecords } from '../records/company.ts';
 import type { SignIn } from '../records/sign-in.ts';
@@ -67,8 +67,7 @@ const claimsSchema = z.object({ exp: z.number() });
 
 /** Its signature and its other claims were checked when it came. */
 function isFresh(idToken: string, now: number): boolean {
-  const [, payload = ''] = idToken.split('.');
-  const claims = claimsSchema.safeParse(parseJsonObject(Buffer.from(payload, 'base64url').toString('utf8')));
+  const claims = claimsSchema.safeParse(jwtPart(idToken.split('.')[1]));
   return claims.success && (claims.data.exp - margin) * 1000 > now;
 }
 

@@ -5,9 +5,9 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
-import type { DeviceAuthorization, DeviceRequest } from '../../oauth/grants/device.ts';
+import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
-import type { TokenResponse } from '../../oauth/grants/token.ts';
+import type { GrantRequest, TokenResponse } from '../../oauth/grants/token-response.ts';
 import { exceptionsAt, registeredScope } from '../destination/destination.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { askedScope } from './asked-scope.ts';
@@ -40,7 +40,7 @@ export async function signInByDevice(
 /** A code that the user may enter. */
 interface StartedDevice {
   readonly record: RegistrationRecord;
-  readonly device: DeviceRequest;
+  readonly device: GrantRequest;
   readonly authorization: DeviceAuthorization;
   /** The client that was replaced. */
   readonly refused: ClientRefusal | undefined;
@@ -69,7 +69,7 @@ async function prepare(
   parts: BrokerParts,
   context: SignInContext,
   refused: ClientRefusal | undefined,
-): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
+): Promise<{ readonly identity: Identity; readonly device: GrantRequest }> {
   const { request, destination, proofKey } = context;
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
@@ -82,15 +82,9 @@ async function prepare(
   const { record } = identity;
   const clientSecret = await parts.registrations.secret(record);
   const scope = askedScope(context, record);
-  const device: DeviceRequest = {
-    server,
-    registration: record.registration,
-    clientSecret,
-    resource,
-    exceptions: exceptionsAt(parts, request.endpoint, destination),
-    scope,
-    ...(proofKey ? { proofKey } : {}),
-  };
+  const exceptions = exceptionsAt(parts, request.endpoint, destination);
+  const { registration } = record;
+  const device = { server, registration, clientSecret, resource, exceptions, scope, proofKey };
   return { identity, device };
 }
 
@@ -98,7 +92,7 @@ async function prepare(
 async function approval(
   parts: BrokerParts,
   { request, destination }: SignInContext,
-  device: DeviceRequest,
+  device: GrantRequest,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
 ): Promise<TokenResponse> {
@@ -130,7 +124,7 @@ async function approval(
 async function poll(
   { clock, network }: BrokerParts,
   endpoint: string,
-  device: DeviceRequest,
+  device: GrantRequest,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
 ): Promise<TokenResponse> {

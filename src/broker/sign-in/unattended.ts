@@ -8,12 +8,8 @@ import type { BrokerParts } from '../parts.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
-import {
-  discoverIdentityProvider,
-  redeemIdentityAssertion,
-  requestIdentityAssertion,
-} from '../../oauth/grants/id-jag.ts';
-import type { IdentityAssertionRequest } from '../../oauth/grants/id-jag.ts';
+import { discoverIdentityProvider, requestByIdentity } from '../../oauth/grants/id-jag.ts';
+import type { IdentityRequest } from '../../oauth/grants/id-jag.ts';
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
@@ -61,16 +57,8 @@ export async function requestUnattended<T>(
   const { registrations, assertions } = parts;
   const { server, resource } = destination;
   const clientSecret = await registrations.secret(record);
-  const scoped = scope === undefined ? {} : { scope };
-  const request = {
-    server,
-    registration: record.registration,
-    clientSecret,
-    resource,
-    exceptions,
-    ...scoped,
-    ...(proofKey ? { proofKey } : {}),
-  };
+  const { registration } = record;
+  const request = { server, registration, clientSecret, resource, exceptions, scope, proofKey };
   if (record.assertion !== undefined) {
     const use = { source: record.assertion, issuer: server.issuer, isByPerson };
     return assertions.use(use, async (assertion) =>
@@ -78,17 +66,14 @@ export async function requestUnattended<T>(
     );
   }
   if (!record.idp) return keep(await requestClientCredentials(request, http));
-  const { clientId } = record.registration;
   const use = { idp: record.idp, resource, signInId, isByPerson, http, signal };
-  return withCompanyCredentials(parts, use, async (credentials) => {
-    const asked = { ...credentials, server, clientId, resource, ...scoped };
-    const assertion = await requestIdentityAssertion(asked, http);
-    return keep(await redeemIdentityAssertion({ ...request, assertion }, http));
-  });
+  return withCompanyCredentials(parts, use, async (credentials) =>
+    keep(await requestByIdentity({ ...request, ...credentials }, http)),
+  );
 }
 
 /** The ID token, and the client at the provider that it was issued to. */
-type Credentials = Pick<IdentityAssertionRequest, 'identityProvider' | 'idToken'>;
+type Credentials = Pick<IdentityRequest, 'identityProvider' | 'idToken'>;
 
 interface CompanyUse extends Omit<IdTokenUse, 'file'> {
   readonly idp: NonNullable<RegistrationRecord['idp']>;
@@ -114,7 +99,8 @@ async function withCompanyCredentials<T>(
   const record = parts.registrations.byId(companySignIn(parts.signIns, issuer)?.registrationId ?? '');
   if (!record) throw new CompanySignInNeeded(issuer);
   const clientSecret = await parts.registrations.secret(record);
-  const client = { server, registration: record.registration };
-  const identityProvider = clientSecret === undefined ? client : { ...client, clientSecret };
-  return redeem({ identityProvider, idToken });
+  return redeem({
+    identityProvider: { server, registration: record.registration, clientSecret },
+    idToken,
+  });
 }

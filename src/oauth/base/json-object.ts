@@ -5,20 +5,23 @@
  */
 import type { JsonObject } from 'openid-client';
 
-/** The object that `text` holds, or undefined if it holds anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   // JSON.parse returns JSON values only, so an object from it is a JsonObject.
   return isObject(value) ? (value as JsonObject) : undefined;
 }
 
-/** The value that `text` holds; undefined if it holds no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** The object in one part of a JWT, whose signature isn't checked. */
+export function jwtPart(part = ''): JsonObject | undefined {
+  return parseJsonObject(Buffer.from(part, 'base64url').toString());
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

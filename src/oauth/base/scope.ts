@@ -49,6 +49,11 @@ export function formatScope(scope: readonly string[]): string {
   return scope.join(' ');
 }
 
+/** The `scope` parameter; left out for an empty set. */
+export function scopeParameter(scope: readonly string[] = []): { readonly scope?: string } {
+  return scope.length === 0 ? {} : { scope: formatScope(scope) };
+}
+
 /** Every scope of the given sets once, in order of first appearance. */
 export function union(...sets: ReadonlyArray<readonly string[]>): string[] {
   return [...new Set(sets.flat())];

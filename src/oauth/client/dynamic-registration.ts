@@ -14,7 +14,7 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { responseFields, oauthError, shownError, shownRefusal, shownText } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
-import { formatScope, readScope } from '../base/scope.ts';
+import { readScope, scopeParameter } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { dynamicAuthMethods, RegistrationRequired } from './registration.ts';
 import type { Registration, RegistrationWithSecrets } from './registration.ts';
@@ -144,7 +144,7 @@ function registrationBody(
     token_endpoint_auth_method: preferredAuthMethod(server),
     // The default is "web", which allows no loopback redirects.
     application_type: 'native',
-    ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+    ...scopeParameter(scope),
   });
 }
 

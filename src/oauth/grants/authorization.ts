@@ -15,7 +15,7 @@ import type { Exceptions } from '../base/exceptions.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Registration } from '../client/registration.ts';
-import { formatScope } from '../base/scope.ts';
+import { scopeParameter } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { refuseError, refusePrompt } from './authorization-failure.ts';
@@ -76,7 +76,7 @@ export async function buildAuthorizationRequest(
     code_challenge_method: 'S256',
     // RFC 8707 §2; the spec says: whether or not the server supports it.
     ...resourceParameter(started.resource, started.exceptions),
-    ...(started.scope === undefined ? {} : { scope: formatScope(started.scope) }),
+    ...scopeParameter(started.scope),
     ...(started.nonce === undefined ? {} : { nonce: started.nonce }),
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),

@@ -10,31 +10,19 @@ import { z } from 'zod';
 import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
-import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { responseFields, oauthError, shownError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/exceptions.ts';
-import type { Exceptions } from '../base/exceptions.ts';
-import { formatScope } from '../base/scope.ts';
+import { scopeParameter } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
-import type { TokenResponse } from './token-response.ts';
+import type { GrantRequest, TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
 
-const refused = grantFailure('Start the sign-in again: keyturn login URL --device');
-
-export interface DeviceRequest extends OAuthClient {
-  readonly resource: string;
-  readonly scope?: readonly string[];
-  /** What the user waived for this server. */
-  readonly exceptions?: Exceptions;
-  /** The key that the token should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
-}
+const again = 'Start the sign-in again: keyturn login URL --device';
 
 /** A sign-in that waits for the user. It contains a secret, so it is kept in memory only and never logged. */
 export interface DeviceAuthorization {
@@ -57,8 +45,6 @@ export type PollResult =
       readonly kind: 'waiting';
       /** Seconds to wait before the next poll. Pass it to that poll. */
       readonly interval: number;
-      /** Set if the server could not be reached. */
-      readonly trouble?: Unreachable;
     };
 
 /** RFC 8628 §3.2: 5 s if the server names no interval. */
@@ -94,15 +80,14 @@ const responseSchema = z.object({
  * metadata_invalid (no such endpoint), insecure_url, or Unreachable (authorization_server_unreachable).
  */
 export async function startDeviceAuthorization(
-  request: DeviceRequest,
+  request: GrantRequest,
   http: Http,
 ): Promise<DeviceAuthorization> {
-  const { server, resource, scope = [], exceptions } = request;
-  const isScoped = scope.length > 0;
+  const { server, resource, scope, exceptions } = request;
   const url = requireDeviceEndpoint(server);
   const answered: { authorization?: DeviceAuthorization } = {};
   const processReply = (reply: HttpReply): Response => {
-    const fields = readResponse({ server, isScoped }, url, reply, http);
+    const fields = readResponse(request, url, reply, http);
     answered.authorization = processResponse(fields, http);
     return Response.json({ ...fields, verification_uri_complete: undefined });
   };
@@ -113,7 +98,7 @@ export async function startDeviceAuthorization(
     });
     await initiateDeviceAuthorization(config, {
       ...resourceParameter(resource, exceptions),
-      ...(isScoped ? { scope: formatScope(scope) } : {}),
+      ...scopeParameter(scope),
     });
   } catch (error) {
     throw libraryRefusal(error, server);
@@ -124,13 +109,8 @@ export async function startDeviceAuthorization(
 
 type DeviceAuthorizationResponse = z.infer<typeof responseSchema>;
 
-interface DeviceAuthorizationStart {
-  readonly server: TokenServer;
-  readonly isScoped: boolean;
-}
-
 function readResponse(
-  { server, isScoped }: DeviceAuthorizationStart,
+  { server, scope = [] }: GrantRequest,
   url: string,
   reply: HttpReply,
   http: Http,
@@ -144,9 +124,15 @@ function readResponse(
     ...fields,
   });
   if (isSuccess(reply.status) && parsed.success) return parsed.data;
-  const isRefusal = error !== undefined && !isTransient(reply.status);
-  if (isRefusal) throw refused(server, reply, http, isScoped);
-  if (isSuccess(reply.status) && responseFields(reply) !== undefined) throw malformed(server);
+  if (error !== undefined && !isTransient(reply.status))
+    throw grantFailure(again, scope.length > 0)(server, reply, http);
+  if (isSuccess(reply.status) && fields !== undefined) {
+    throw new RuleRefusal(
+      'login_failed',
+      `The answer of ${quoted(server.issuer)} names no usable code and page to sign in with.`,
+      { rule: 'RFC 8628 §3.2', hint: 'The authorization server is set up wrongly. Tell its operator.' },
+    );
+  }
   const endpoint = { url, what: 'the device authorization endpoint' };
   throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
 }
@@ -179,7 +165,7 @@ function bounded(interval: number): number {
 export async function pollDeviceAuthorization(
   authorization: DeviceAuthorization,
   interval: number,
-  request: DeviceRequest,
+  request: GrantRequest,
   http: Http,
 ): Promise<PollResult> {
   const { server, resource } = request;
@@ -203,14 +189,11 @@ export async function pollDeviceAuthorization(
   if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };
   if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };
   const { refusal } = outcome;
-  if (refusal instanceof Unreachable) return later(interval, refusal);
+  // RFC 8628 §3.5: after a time-out poll half as often; Retry-After counts too.
+  if (refusal instanceof Unreachable)
+    return { kind: 'waiting', interval: bounded(Math.max(interval * 2, refusal.retryAfter ?? 0)) };
   const expected = { ...expectedTokens(request, requestedAt), ...subjectOf(outcome) };
   return { kind: 'granted', answer: processTokenFields(requireTokenFields(outcome), expected, http) };
-}
-
-/** RFC 8628 §3.5: after a time-out poll half as often; Retry-After counts too. */
-function later(interval: number, trouble: Unreachable): PollResult {
-  return { kind: 'waiting', interval: bounded(Math.max(interval * 2, trouble.retryAfter ?? 0)), trouble };
 }
 
 function pollFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
@@ -223,13 +206,13 @@ function pollFailure(server: TokenServer, reply: HttpReply, http: Http): Keyturn
       hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
   }
-  return refused(server, reply, http);
+  return grantFailure(again)(server, reply, http);
 }
 
 function expired(server: TokenServer): KeyturnError {
   return new KeyturnError('login_failed', `The code for ${quoted(server.issuer)} has expired.`, {
     rule: 'RFC 8628 §3.5 (expired_token)',
-    hint: 'Start the sign-in again: keyturn login URL --device',
+    hint: again,
   });
 }
 
@@ -243,13 +226,5 @@ export function requireDeviceEndpoint(server: TokenServer): string {
       rule: 'RFC 8628 §4 (device_authorization_endpoint)',
       hint: 'Sign in with a browser, or paste the redirect URL back: keyturn login URL --paste',
     },
-  );
-}
-
-function malformed(server: TokenServer): RuleRefusal {
-  return new RuleRefusal(
-    'login_failed',
-    `The answer of ${quoted(server.issuer)} names no usable code and page to sign in with.`,
-    { rule: 'RFC 8628 §3.2', hint: 'The authorization server is set up wrongly. Tell its operator.' },
   );
 }

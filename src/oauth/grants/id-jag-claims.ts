@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 import { quoted } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
-import { parseJsonObject } from '../base/json-object.ts';
+import { jwtPart } from '../base/json-object.ts';
 import { unusable } from './token-response.ts';
 import type { Subject } from './token-response.ts';
 
@@ -42,10 +42,10 @@ export function identityOf(assertion: string, expected: ExpectedIdentity): Subje
   const refuse = (problem: string): KeyturnError =>
     unusable({ issuer: expected.provider }, problem, 'Identity Assertion Authorization Grant §3 (ID-JAG)');
   const isSigned = signature !== '' && rest.length === 0;
-  const typ = headerSchema.safeParse(decoded(header)).data?.typ;
+  const typ = headerSchema.safeParse(jwtPart(header)).data?.typ;
   // RFC 8725 §3.11: no JWT of another kind passes for it.
   if (!isSigned || typ?.toLowerCase() !== 'oauth-id-jag+jwt') throw refuse('it is no signed ID-JAG');
-  const claims = claimsSchema.safeParse(decoded(payload)).data;
+  const claims = claimsSchema.safeParse(jwtPart(payload)).data;
   if (!claims)
     throw refuse('it lacks one of iss, sub, aud, client_id, resource and exp, or names several servers');
   if (claims.iss !== expected.provider) throw refuse('its issuer is another identity provider');
@@ -57,5 +57,3 @@ export function identityOf(assertion: string, expected: ExpectedIdentity): Subje
   if (claims.exp * 1000 <= expected.now) throw refuse('it has expired');
   return { issuer: claims.iss, subject: claims.sub };
 }
-
-const decoded = (part: string): unknown => parseJsonObject(Buffer.from(part, 'base64url').toString('utf8'));

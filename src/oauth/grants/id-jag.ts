@@ -18,26 +18,20 @@ import {
 } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata } from '../discovery/metadata-document.ts';
 import { shownText } from '../base/oauth-error.ts';
-import { resourceParameter } from '../base/exceptions.ts';
-import type { Exceptions } from '../base/exceptions.ts';
-import { formatScope } from '../base/scope.ts';
+import { scopeParameter } from '../base/scope.ts';
 import { serverTime } from '../base/server-clock.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { identityOf } from './id-jag-claims.ts';
-import { expectedTokens, processAccessToken, statedLifetime, unusable } from './token-response.ts';
-import type { Subject, TokenResponse, TokenFields } from './token-response.ts';
+import { unusable } from './token-response.ts';
+import type { GrantRequest, TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { requireTokenFields, requestToken } from './token-request.ts';
+import { requestAccessToken, requestToken, requireTokenFields } from './token-request.ts';
 
 const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
 const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
-
-/** Five minutes, in seconds, for an assertion without a stated lifetime. It is redeemed at once. */
-const defaultLifetime = 300;
 
 /**
  * The identity provider's token endpoint. No browser opens a page of the identity provider, so it needs neither PKCE
@@ -67,74 +61,60 @@ function incomplete(issuer: string, problem: string): RuleRefusal {
   );
 }
 
-export interface IdentityAssertionRequest {
+export interface IdentityRequest extends GrantRequest {
+  /** The MCP server's authorization server. */
+  readonly server: AuthorizationServer;
   /** The identity provider, and our client there. */
   readonly identityProvider: OAuthClient;
   /** The ID token that the identity provider issued. A secret. */
   readonly idToken: string;
-  /** The MCP server's authorization server. */
-  readonly server: AuthorizationServer;
-  /** Our client at that server. */
-  readonly clientId: string;
-  readonly resource: string;
-  readonly scope?: readonly string[];
 }
-
-/** A secret. It is kept in memory only, and redeemed once. */
-export interface IdentityAssertion {
-  readonly assertion: string;
-  /** The issuer that the assertion was requested for. It is sent to no other. */
-  readonly audience: string;
-  /** The user it is about, as the identity provider names them. */
-  readonly subject: Subject;
-  /** Milliseconds, steady. */
-  readonly expiresAt: number;
-}
-
-const exchangeFailed = grantFailure(
-  'Its ID token may have expired: have the identity provider issue a new one, and check what this client may do there.',
-);
 
 /**
- * Requests an assertion from the identity provider. Throws metadata_invalid if the authorization server doesn't accept
- * such assertions, token_invalid for an assertion of another kind or for another server, client or resource, and
- * otherwise as `requestClientCredentials` does.
+ * An access token by an assertion of the identity provider. The assertion is redeemed at once and kept nowhere: the
+ * identity provider decides each time. Throws metadata_invalid if the authorization server doesn't accept such
+ * assertions, token_invalid for an assertion of another kind or for another server, client or resource, and otherwise
+ * as `requestClientCredentials` does.
  */
-export async function requestIdentityAssertion(
-  request: IdentityAssertionRequest,
+export async function requestByIdentity(
+  { identityProvider, idToken, ...request }: IdentityRequest,
   http: Http,
-): Promise<IdentityAssertion> {
-  const { identityProvider, server, clientId, resource, scope } = request;
+): Promise<TokenResponse> {
+  const { server, registration, resource, scope } = request;
   requireProfile(server);
-  const requestedAt = http.now();
+  const provider = identityProvider.server;
   const outcome = await requestToken(identityProvider, http, {
     grantType: tokenExchange,
     parameters: {
       requested_token_type: idJagType,
-      subject_token: request.idToken,
+      subject_token: idToken,
       subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
       audience: server.issuer,
       resource,
-      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+      ...scopeParameter(scope),
     },
-    failure: exchangeFailed,
+    failure: grantFailure(
+      'Its ID token may have expired: have the identity provider issue a new one, and check what this client may do there.',
+    ),
   });
   const fields = requireTokenFields(outcome);
-  requireAssertion(fields, identityProvider.server);
-  const subject = identityOf(fields.access_token, {
-    provider: identityProvider.server.issuer,
+  requireAssertion(fields, provider);
+  const assertion = fields.access_token;
+  const subject = identityOf(assertion, {
+    provider: provider.issuer,
     audience: server.issuer,
-    clientId,
+    clientId: registration.clientId,
     resource,
-    now: serverTime(http, identityProvider.server),
+    now: serverTime(http, provider),
   });
-  const lifetime = statedLifetime(fields, identityProvider.server) ?? defaultLifetime;
-  return {
-    assertion: fields.access_token,
-    audience: server.issuer,
+  return requestAccessToken(request, http, {
+    grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    parameters: { assertion },
+    failure: grantFailure(
+      'Check that the authorization server trusts this identity provider and knows this client.',
+    ),
     subject,
-    expiresAt: requestedAt + lifetime * 1000,
-  };
+  });
 }
 
 /** A server that lists other profiles doesn't accept such assertions. A server without a list may accept them. */
@@ -161,53 +141,4 @@ function requireAssertion(fields: TokenFields, server: TokenServer): void {
     const shown = shownText(usage ?? '', secrets);
     throw unusable(server, `its token_type is ${shown}, not N_A`, 'RFC 8693 §2.2.1');
   }
-}
-
-export interface RedemptionRequest extends OAuthClient {
-  readonly assertion: IdentityAssertion;
-  readonly resource: string;
-  readonly scope?: readonly string[];
-  /** What the user waived for this server. */
-  readonly exceptions?: Exceptions;
-  /** The key that the token should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
-}
-
-const redemptionFailed = grantFailure(
-  'Check that the authorization server trusts this identity provider and knows this client.',
-);
-
-/**
- * Exchanges the assertion for an access token. Throws issuer_mismatch for an assertion of another audience, and
- * otherwise as `requestClientCredentials` does.
- */
-export async function redeemIdentityAssertion(
-  request: RedemptionRequest,
-  http: Http,
-): Promise<TokenResponse> {
-  const { server, assertion, resource, scope } = request;
-  requireAudience(assertion, server);
-  const requestedAt = http.now();
-  const outcome = await requestToken(request, http, {
-    grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-    parameters: {
-      assertion: assertion.assertion,
-      ...resourceParameter(resource, request.exceptions),
-      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
-    },
-    failure: redemptionFailed,
-    proofKey: request.proofKey,
-  });
-  // A refresh token isn't kept: each token needs a new assertion, so that the identity provider decides each time.
-  const expected = { ...expectedTokens(request, requestedAt), subject: assertion.subject };
-  return processAccessToken(requireTokenFields(outcome), expected, http);
-}
-
-function requireAudience(assertion: IdentityAssertion, server: TokenServer): void {
-  if (assertion.audience === server.issuer) return;
-  throw new RuleRefusal(
-    'issuer_mismatch',
-    `The identity assertion is for ${quoted(assertion.audience)}, not for ${quoted(server.issuer)}.`,
-    { rule: 'RFC 7523 §3 (aud)', hint: 'Ask the identity provider for a new one.' },
-  );
 }

@@ -241,8 +241,9 @@ function tokenless({ issuer }: TokenServer): RuleRefusal {
  */
 export function grantFailure(
   renewal: string,
-): (server: TokenServer, reply: HttpReply, http: Http, isScoped?: boolean) => KeyturnError {
-  return (server, reply, http, isScoped = true) => {
+  isScoped = true,
+): (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError {
+  return (server, reply, http) => {
     const error = oauthError(reply);
     if (isTokenless(reply, error)) return tokenless(server);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);

@@ -13,11 +13,13 @@ import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import { isSuccess } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { parseJsonObject } from '../base/json-object.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import { jwtPart } from '../base/json-object.ts';
 import { oauthError } from '../base/oauth-error.ts';
+import { scopeParameter } from '../base/scope.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
-import { readTokenFields } from './token-response.ts';
-import type { Subject, TokenFields } from './token-response.ts';
+import { expectedTokens, processTokenFields, readTokenFields } from './token-response.ts';
+import type { GrantRequest, Subject, TokenFields, TokenResponse } from './token-response.ts';
 
 export interface TokenRequest {
   readonly grantType: string;
@@ -107,11 +109,9 @@ function mayDoWithout(
   { needsIdToken = false, nonce }: TokenRequest,
 ): boolean {
   if (needsIdToken) return false;
-  const payload = Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString();
-  const claims = unverifiedClaims.safeParse(parseJsonObject(payload)).data;
+  const claims = unverifiedClaims.safeParse(jwtPart(idToken.split('.')[1])).data;
   if (claims === undefined) return true;
-  const audiences = [claims.aud].flat();
-  const isForUs = claims.aud === undefined || audiences.includes(registration.clientId);
+  const isForUs = claims.aud === undefined || [claims.aud].flat().includes(registration.clientId);
   return isForUs && (claims.nonce === undefined || claims.nonce === nonce);
 }
 
@@ -129,6 +129,34 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   if (outcome.refusal !== undefined) throw outcome.refusal;
   if (outcome.fields !== undefined) return outcome.fields;
   throw new TypeError('a token request ended without an answer and without a refusal');
+}
+
+/**
+ * An access token by a grant whose next token comes from a new request. RFC 6749 §4.4.3, RFC 7521 §4.1: a refresh token
+ * SHOULD NOT come with it, and is dropped.
+ */
+export async function requestAccessToken(
+  request: GrantRequest,
+  http: Http,
+  { parameters, subject, ...how }: Pick<TokenRequest, 'grantType' | 'parameters' | 'failure'> & AboutSubject,
+): Promise<TokenResponse> {
+  const requestedAt = http.now();
+  const outcome = await requestToken(request, http, {
+    ...how,
+    parameters: {
+      ...parameters,
+      ...resourceParameter(request.resource, request.exceptions),
+      ...scopeParameter(request.scope),
+    },
+    proofKey: request.proofKey,
+  });
+  const expected = { ...expectedTokens(request, requestedAt), subject };
+  const answer = processTokenFields(requireTokenFields(outcome), expected, http);
+  return { ...answer, refreshToken: undefined };
+}
+
+interface AboutSubject {
+  readonly subject?: Subject;
 }
 
 /** The user who signed in, if the response had an ID token, and that token. */

@@ -13,7 +13,7 @@ import type { Audience, ExpectedAudience } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { parseJsonObject } from '../base/json-object.ts';
+import { jwtPart } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope, maxScopeLength, readGranted } from '../base/scope.ts';
@@ -104,17 +104,19 @@ export interface ExpectedTokens extends ExpectedAudience {
   readonly proofKey?: ProofKey | undefined;
 }
 
-/** The request: what was asked for, and by which client. */
-interface ForResource extends Pick<OAuthClient, 'server' | 'registration'> {
+/** What is asked for, and by which client. */
+export interface GrantRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions | undefined;
+  /** The key that the tokens should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
 
 /** The facts that the response to this request is checked against. */
 export function expectedTokens(
-  { server, registration, resource, scope = [], exceptions, proofKey }: ForResource,
+  { server, registration, resource, scope = [], exceptions, proofKey }: GrantRequest,
   requestedAt: number,
 ): ExpectedTokens {
   return {
@@ -122,8 +124,8 @@ export function expectedTokens(
     tokenEndpoint: server.tokenEndpoint,
     resource,
     nonResourceAudiences: nonResourceAudiences({ server, registration }),
-    ...(exceptions === undefined ? {} : { exceptions }),
-    ...(proofKey === undefined ? {} : { proofKey }),
+    exceptions,
+    proofKey,
     scope,
     requestedAt,
   };
@@ -150,22 +152,16 @@ export function processTokenFields(
   return {
     accessToken: fields.access_token,
     tokenType: proofKey ? 'DPoP' : 'Bearer',
-    ...(proofKey ? { proofKey } : {}),
+    proofKey,
     issuedAt: expected.requestedAt,
     expiresAt: expected.requestedAt + lifetime * 1000,
     ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
     scope,
     scopeStated: stated !== undefined,
-    ...(audience === undefined ? {} : { audience }),
-    ...(expected.subject === undefined ? {} : { subject: expected.subject }),
-    ...(expected.idToken === undefined ? {} : { idToken: expected.idToken }),
+    audience,
+    subject: expected.subject,
+    idToken: expected.idToken,
   };
-}
-
-/** As `processTokenFields`, for grants whose next token comes from a new request: drops a refresh token. */
-export function processAccessToken(...answer: Parameters<typeof processTokenFields>): TokenResponse {
-  const { refreshToken: _unwanted, ...rest } = processTokenFields(...answer);
-  return rest;
 }
 
 /**
@@ -221,10 +217,7 @@ function requireListable(scope: readonly string[], expected: ExpectedTokens): vo
  * The lifetime in whole seconds; undefined if the server states none, or a negative one, as some do for a token without
  * an end. Some servers write the number as a string.
  */
-export function statedLifetime(
-  fields: TokenFields,
-  expected: Pick<ExpectedTokens, 'issuer'>,
-): number | undefined {
+function statedLifetime(fields: TokenFields, expected: Pick<ExpectedTokens, 'issuer'>): number | undefined {
   const stated = fields.expires_in;
   if (stated === undefined || stated === null || stated === '') return undefined;
   const seconds = typeof stated === 'number' ? stated : decimal(stated);
@@ -321,8 +314,8 @@ type Claims = z.infer<typeof claimsSchema>;
 function jwtClaims(token: string): Claims | undefined {
   const [header, payload, ...rest] = token.split('.');
   if (header === undefined || payload === undefined || rest.length !== 1) return undefined;
-  if (parseJsonObject(decoded(header))?.['alg'] === undefined) return undefined;
-  return claimsSchema.safeParse(parseJsonObject(decoded(payload))).data;
+  if (jwtPart(header)?.['alg'] === undefined) return undefined;
+  return claimsSchema.safeParse(jwtPart(payload)).data;
 }
 
 /**
@@ -332,11 +325,7 @@ function jwtClaims(token: string): Claims | undefined {
 export function isSelfContained(token: string): boolean {
   const parts = token.split('.');
   if (parts.length !== 3 && parts.length !== 5) return false;
-  return parseJsonObject(decoded(parts[0] ?? ''))?.['alg'] !== undefined;
-}
-
-function decoded(part: string): string {
-  return Buffer.from(part, 'base64url').toString();
+  return jwtPart(parts[0])?.['alg'] !== undefined;
 }
 
 export function unusable(

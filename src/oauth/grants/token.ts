@@ -11,14 +11,12 @@ import type { AuthorizationServer, TokenServer } from '../discovery/authorizatio
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from './authorization.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
 import { isTransient } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { resourceParameter } from '../base/exceptions.ts';
-import type { Exceptions } from '../base/exceptions.ts';
-import { formatScope } from '../base/scope.ts';
+import { scopeParameter } from '../base/scope.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
-import type { TokenResponse } from './token-response.ts';
+import type { GrantRequest, TokenResponse } from './token-response.ts';
 import { exchangeFailure, refreshFailure, UnclearRefusal } from './token-failure.ts';
 import { offlineRefused } from './authorization-failure.ts';
 import { oauthError } from '../base/oauth-error.ts';
@@ -73,19 +71,13 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
   );
 }
 
-export interface RefreshRequest extends OAuthClient {
+/** Its `scope` is a subset of the grant's scopes, for a narrower token; absent: all of them (RFC 6749 §6). */
+export interface RefreshRequest extends GrantRequest {
   readonly refreshToken: string;
-  readonly resource: string;
   /** The scopes of the grant. They are those of the new token if neither the request nor the response names scopes. */
   readonly grantedScope: readonly string[];
-  /** A subset of the grant's scopes, for a narrower token; absent: all of them (RFC 6749 §6). */
-  readonly scope?: readonly string[];
   /** All scopes as they were asked for: named if the server wants that (Entra ID), and only then. */
   readonly wholeScope?: readonly string[];
-  /** What the user waived for this server. */
-  readonly exceptions?: Exceptions;
-  /** The key that the refresh token is bound to (RFC 9449 §5). */
-  readonly proofKey?: ProofKey | undefined;
   /**
    * Called with a new refresh token before the access token is checked: even if the response is then refused, the old
    * refresh token may be used up.
@@ -125,7 +117,7 @@ function refreshWith(
     parameters: {
       refresh_token: request.refreshToken,
       ...resourceParameter(resource, request.exceptions),
-      ...(scope === undefined ? {} : { scope: formatScope(scope) }),
+      ...scopeParameter(scope),
     },
     failure: refreshFailure(scope !== undefined),
     proofKey: request.proofKey,

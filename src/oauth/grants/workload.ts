@@ -8,60 +8,40 @@ import { z } from 'zod';
 
 import { KeyturnError, moment, quoted } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
-import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
+import { jwtPart } from '../base/json-object.ts';
 import { oauthError, shownError } from '../base/oauth-error.ts';
-import { resourceParameter } from '../base/exceptions.ts';
-import type { Exceptions } from '../base/exceptions.ts';
-import { formatScope } from '../base/scope.ts';
 import { serverTime } from '../base/server-clock.ts';
-import { expectedTokens, processAccessToken } from './token-response.ts';
-import type { TokenResponse } from './token-response.ts';
+import type { GrantRequest, TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { requireTokenFields, requestToken } from './token-request.ts';
+import { requestAccessToken } from './token-request.ts';
 
-export interface WorkloadRequest extends OAuthClient {
+export interface WorkloadRequest extends GrantRequest {
   /** A JWT that names this machine's workload. A secret. */
   readonly assertion: string;
-  readonly resource: string;
-  readonly scope?: readonly string[];
-  /** What the user waived for this server. */
-  readonly exceptions?: Exceptions;
-  /** The key that the token should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
 }
 
 const renewal =
   'Check that the authorization server trusts the issuer of this assertion, and knows its subject.';
-const failure = grantFailure(renewal);
 
 /**
  * Throws `assertion_invalid` before anything is sent if the assertion is not for this server or not valid now, and if
  * the server refuses it; otherwise as `requestClientCredentials` does.
  */
 export async function redeemWorkloadAssertion(request: WorkloadRequest, http: Http): Promise<TokenResponse> {
-  const { server, assertion, resource, scope = [] } = request;
+  const { server, assertion, scope = [] } = request;
   requireValid(assertion, server, serverTime(http, server));
-  const isScoped = scope.length > 0;
-  const requestedAt = http.now();
-  const outcome = await requestToken(request, http, {
+  const failure = grantFailure(renewal, scope.length > 0);
+  return requestAccessToken(request, http, {
     grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-    parameters: {
-      assertion,
-      ...resourceParameter(resource, request.exceptions),
-      ...(isScoped ? { scope: formatScope(scope) } : {}),
-    },
+    parameters: { assertion },
     failure: (failed, reply, via) => {
       const error = oauthError(reply);
       // RFC 7523 §3.1: the error for an assertion that isn't valid.
-      if (error?.code !== 'invalid_grant') return failure(failed, reply, via, isScoped);
+      if (error?.code !== 'invalid_grant') return failure(failed, reply, via);
       return invalidAssertion(`${quoted(server.issuer)} refused it: ${shownError(error)}`, renewal);
     },
-    proofKey: request.proofKey,
   });
-  // RFC 7521 §4.1: a refresh token SHOULD NOT be issued. Each token needs an assertion that is valid at that time.
-  return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
 }
 
 /** RFC 7523 §3: the claims that every assertion must have. Times are seconds since 1970. */
@@ -105,7 +85,7 @@ function requireValid(assertion: string, server: TokenServer, now: number): void
 /** A signature that is empty (`alg: none`) makes no assertion: RFC 7523 §3, item 9. */
 function claimsOf(assertion: string): z.infer<typeof claimsSchema> {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(assertion) ?? [];
-  const parsed = claimsSchema.safeParse(payload === undefined ? undefined : jsonOf(payload));
+  const parsed = claimsSchema.safeParse(jwtPart(payload));
   if (parsed.success) return parsed.data;
   throw invalidAssertion(
     'it is no signed JWT with iss, sub, aud and exp',
@@ -113,15 +93,6 @@ function claimsOf(assertion: string): z.infer<typeof claimsSchema> {
   );
 }
 
-function jsonOf(payload: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-/** `hint`: what to do. */
 function invalidAssertion(problem: string, hint: string): KeyturnError {
   return new KeyturnError('assertion_invalid', `The assertion of this workload can't be used: ${problem}.`, {
     rule: 'RFC 7523 §3',
