@@ -4,7 +4,6 @@
  * token endpoint. Neither server names itself in its answers (RFC 9207).
  */
 import { describe, expect, it } from 'vitest';
-import { registrationFromMetadataUrl } from '../../src/oauth/client/client-metadata.ts';
 import { refusal } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
 import type { Ground } from '../rules/ground.ts';
@@ -117,8 +116,10 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     await all.rig.question('signIn');
     const { registrations } = all.rig.parts;
     const [{ redirectUri } = { redirectUri: '' }] = registrations.all().map((record) => record.registration);
-    const known = registrationFromMetadataUrl(all.honest, clientMetadataUrl, redirectUri, 0);
-    await registrations.add(known, undefined);
+    const { issuer } = all.honest;
+    const source = 'metadata_document';
+    const known = { issuer, clientId: clientMetadataUrl, source, redirectUri, registeredAt: 0 } as const;
+    await registrations.add({ ...known, tokenEndpointAuthMethod: 'none' }, undefined);
     await followed(all.world, all.rig.pages[0] ?? '');
     expect(await asked).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
     expect(all.honest.counts.authorizations).toBe(1);

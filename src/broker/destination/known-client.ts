@@ -6,8 +6,7 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import { isWithin, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import { chooseRegistration } from '../../oauth/client/registration.ts';
-import type { RegistrationChoice } from '../../oauth/client/registration.ts';
+import { RegistrationRequired } from '../../oauth/client/registration.ts';
 import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -28,7 +27,7 @@ export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needs
   readonly isByPerson: boolean;
 }
 
-/** Our registration at this issuer, if there is one. */
+/** Our registration at this issuer, if there is one. RFC 7591 §3.2.1: the end of its secret is the server's own time. */
 export function knownAs(
   { registrations, servers, clientMetadataUrl }: BrokerParts,
   server: AuthorizationServer,
@@ -41,30 +40,25 @@ export function knownAs(
   return isUsable ? record : undefined;
 }
 
-export interface ChosenIdentity {
-  readonly choice: RegistrationChoice;
-  /** Absent: we have none there. */
-  readonly existing: RegistrationRecord | undefined;
-}
-
-/** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
-export function chooseIdentity(parts: BrokerParts, server: AuthorizationServer): ChosenIdentity {
+/**
+ * How we would be known at this server. Spec, Client registration: as before, then by the document at `documentUrl`, then
+ * by a new registration (neither), else the user enters a client. Throws `registration_required`.
+ */
+export function chooseIdentity(
+  parts: BrokerParts,
+  server: AuthorizationServer,
+): { readonly existing?: RegistrationRecord; readonly documentUrl?: string } {
   const existing = knownAs(parts, server);
-  const known = existing?.registration;
+  if (existing) return { existing };
   const { clientMetadataUrl, registrations } = parts;
-  const rival = documentElsewhere(registrations.all(), server);
-  const isOffered = clientMetadataUrl !== undefined && server.clientIdMetadataDocumentSupported;
-  const isLast = known === undefined && server.registrationEndpoint === undefined;
-  if (rival !== undefined && isOffered && isLast) throw documentShared(server, rival);
-  const choice = chooseRegistration(server, {
-    ...(known === undefined
-      ? {}
-      : { [known.source === 'preregistered' ? 'preregistered' : 'existing']: known }),
-    ...(clientMetadataUrl === undefined || rival !== undefined ? {} : { metadataUrl: clientMetadataUrl }),
-    // RFC 7591 §3.2.1: client_secret_expires_at is the server's own time.
-    now: parts.servers.timeAt(server.issuer),
-  });
-  return { choice, existing };
+  const isNew = server.registrationEndpoint !== undefined;
+  if (clientMetadataUrl !== undefined && server.clientIdMetadataDocumentSupported) {
+    const rival = documentElsewhere(registrations.all(), server);
+    if (rival === undefined) return { documentUrl: clientMetadataUrl };
+    if (!isNew) throw documentShared(server, rival);
+  }
+  if (isNew) return {};
+  throw new RegistrationRequired(server);
 }
 
 /** A server may refuse scopes that the client did not register. */

@@ -8,7 +8,6 @@
 import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import { registrationFromMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { documentPort, spareDocumentPort } from '../loopback/port-listener.ts';
 import { sharedPath } from '../loopback/loopback.ts';
@@ -24,7 +23,10 @@ interface UnusableClient {
   readonly isFresh?: boolean;
 }
 
-/** The redirect URIs that our client ID metadata document lists. */
+/**
+ * The redirect URIs that our client ID metadata document lists. Spec, Mandatory security requirements 5: all are localhost
+ * URLs.
+ */
 export const documentRedirectUris = [
   `http://127.0.0.1:${documentPort}${sharedPath}`,
   `http://localhost:${documentPort}${sharedPath}`,
@@ -54,8 +56,8 @@ export async function prepareRedirect(
       : ((await successor(parts, server, wanted, refused)) ?? registered(parts, server, http, wanted));
   }
   // The client is chosen only now: while the sign-in waited for its page, another one may have registered a client.
-  const { choice, existing } = chooseIdentity(parts, server);
-  if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
+  const { documentUrl, existing } = chooseIdentity(parts, server);
+  if (documentUrl !== undefined) return fromDocument(parts, server, documentUrl);
   if (!existing) return registered(parts, server, http, wanted);
   const { source } = existing.registration;
   const lacksScope = !coversScope(existing, wanted);
@@ -123,7 +125,14 @@ async function withoutListener({ receiver, record, isNew }: Redirect): Promise<I
 
 /** The URL is the identity everywhere; what we record of it is only which port we use with it. */
 async function fromDocument(parts: BrokerParts, server: AuthorizationServer, url: string): Promise<Redirect> {
-  const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
+  const registration = {
+    issuer: server.issuer,
+    clientId: url,
+    source: 'metadata_document',
+    tokenEndpointAuthMethod: 'none',
+    redirectUri: documentRedirectUris[0],
+    registeredAt: parts.clock.wall(),
+  } as const;
   const record = await parts.registrations.add(registration, undefined);
   await parts.audit.record({ event: 'oauthClient', outcome: registration.source, issuer: server.issuer });
   return (await unlessTaken(listenFor(parts, record))) ?? onAnotherPort(parts, record);

@@ -6,39 +6,16 @@
  * document states nothing that contradicts the requests.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { AuthorizationServer } from '../discovery/authorization-server.ts';
-import type { Registration } from './registration.ts';
-import { isLoopbackHost } from '../../base/text/this-machine.ts';
-import { requireSecureUrl } from '../base/secure-url.ts';
 
 /** The document at the URL, with the type application/json. */
 export interface ClientMetadataDocument {
   readonly client_id: string;
   readonly client_name: string;
-  readonly client_uri?: string;
   readonly redirect_uris: readonly string[];
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
   readonly token_endpoint_auth_method: 'none';
   readonly application_type: 'native';
-}
-
-/** The registration for a published document, at a server that accepts such documents. Throws invalid_request. */
-export function registrationFromMetadataUrl(
-  server: Pick<AuthorizationServer, 'issuer'>,
-  url: string,
-  redirectUri: string,
-  now: number,
-): Registration {
-  requireClientMetadataUrl(url);
-  return {
-    issuer: server.issuer,
-    clientId: url,
-    source: 'metadata_document',
-    tokenEndpointAuthMethod: 'none',
-    redirectUri: requireRedirectUri(redirectUri),
-    registeredAt: now,
-  };
 }
 
 /**
@@ -58,37 +35,18 @@ export function requireClientMetadataUrl(url: string): string {
   return url;
 }
 
-/**
- * The document to publish at `url`. `clientUri`: an https page about the client. Throws invalid_request, insecure_url.
- */
-export function clientMetadataDocument(
-  url: string,
-  redirectUris: readonly [string, ...string[]],
-  { clientName = 'Keyturn', clientUri }: { readonly clientName?: string; readonly clientUri?: string } = {},
-): ClientMetadataDocument {
-  if (clientUri !== undefined) requireSecureUrl(clientUri, 'client_uri', { allowInsecureLoopback: false });
+/** The document to publish at `url`. Throws invalid_request. */
+export function clientMetadataDocument(url: string, redirectUris: readonly string[]): ClientMetadataDocument {
   return {
     client_id: requireClientMetadataUrl(url),
-    client_name: clientName,
-    ...(clientUri === undefined ? {} : { client_uri: clientUri }),
-    redirect_uris: redirectUris.map(requireRedirectUri),
+    client_name: 'Keyturn',
+    redirect_uris: redirectUris,
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     // A native app can't keep a secret from other programs of the user.
     token_endpoint_auth_method: 'none',
     application_type: 'native',
   };
-}
-
-/** Spec, Mandatory security requirements 5: redirect URIs MUST be localhost URLs or HTTPS URLs. */
-function requireRedirectUri(redirectUri: string): string {
-  const url = URL.parse(redirectUri);
-  const isLoopback = url?.protocol === 'http:' && isLoopbackHost(url.hostname);
-  if ((isLoopback || url?.protocol === 'https:') && !redirectUri.includes('#')) return redirectUri;
-  throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI.`, {
-    rule: 'OAuth 2.1 §1.5, RFC 8252 §7.3',
-    hint: 'Use a loopback URL such as http://127.0.0.1:53123/callback, or an https URL.',
-  });
 }
 
 function unfit(url: string, problem: string): KeyturnError {

@@ -1,5 +1,5 @@
 /**
- * Registrations of clients, and the choice of the one to use at an authorization server.
+ * Registrations of clients at authorization servers.
  *
  * Invariant: a registration is used only at the issuer that it was made for. A `Registration` contains no secret.
  */
@@ -46,50 +46,6 @@ export type Registration = Readonly<z.infer<typeof registrationSchema>>;
 export interface RegistrationWithSecrets {
   readonly registration: Registration;
   readonly clientSecret?: string;
-}
-
-export interface RegistrationCandidates {
-  /** The registration that the user entered. */
-  readonly preregistered?: Registration;
-  /** The registration that an earlier sign-in made. */
-  readonly existing?: Registration;
-  /** The URL of our client ID metadata document. */
-  readonly metadataUrl?: string;
-  /** Milliseconds since 1970; an existing registration whose secret has expired by then isn't chosen. */
-  readonly now?: number;
-}
-
-export type RegistrationChoice =
-  | { readonly mechanism: 'preregistered' | 'existing'; readonly registration: Registration }
-  | { readonly mechanism: 'metadata_document'; readonly clientId: string }
-  | { readonly mechanism: 'dynamic' };
-
-/**
- * Spec, Client registration: pre-registered, then metadata document, then dynamic, else ask the user.
- * An existing registration at this issuer comes before a new one. Throws registration_required, and issuer_mismatch for
- * a pre-registered client of another issuer.
- */
-export function chooseRegistration(
-  server: AuthorizationServer,
-  candidates: RegistrationCandidates,
-): RegistrationChoice {
-  const { preregistered, existing, metadataUrl, now = 0 } = candidates;
-  if (preregistered !== undefined) {
-    requireRegistrationIssuer(preregistered, server);
-    return { mechanism: 'preregistered', registration: preregistered };
-  }
-  if (existing !== undefined && existing.issuer === server.issuer && !isExpired(existing, now)) {
-    return { mechanism: 'existing', registration: existing };
-  }
-  if (metadataUrl !== undefined && server.clientIdMetadataDocumentSupported) {
-    return { mechanism: 'metadata_document', clientId: metadataUrl };
-  }
-  if (server.registrationEndpoint !== undefined) return { mechanism: 'dynamic' };
-  throw new RegistrationRequired(server);
-}
-
-function isExpired(registration: Registration, now: number): boolean {
-  return registration.secretExpiresAt !== undefined && registration.secretExpiresAt <= now;
 }
 
 /** Credentials belong to one issuer and are never sent to another. */

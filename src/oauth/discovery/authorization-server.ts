@@ -29,11 +29,6 @@ export interface TokenServer {
 }
 
 export interface AuthorizationServer extends TokenServer {
-  /**
-   * Set if the user's exception let the metadata state another issuer: the identifier that led to the metadata, and
-   * that finds it again.
-   */
-  readonly discoveredAs?: string;
   /** RFC 8414 §2: absent if no grant type of the server uses it. Then no person can sign in by a page. */
   readonly authorizationEndpoint?: string;
   readonly registrationEndpoint?: string;
@@ -106,12 +101,8 @@ export async function publishedMetadata(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundDocument | undefined> {
   const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable', headers);
-  if (found === 'page') throw onlyPages(identifier);
-  return found === 'absent' ? undefined : found;
-}
-
-function onlyPages(identifier: string): Unreachable {
-  return new Unreachable(
+  if (found !== 'page') return found === 'absent' ? undefined : found;
+  throw new Unreachable(
     'authorization_server_unreachable',
     `${quoted(identifier)} answers with a web page where its metadata should be.`,
     { rule: 'RFC 8414 §3', hint: signInPageHint },
@@ -176,13 +167,7 @@ export function processAuthorizationServer(
   // Client credentials and ID-JAG use no authorization code, so a server for those doesn't need PKCE.
   if (lacksPkce && parsed.data.authorization_endpoint !== undefined)
     throw pkceUnsupported(identifier, parsed.data);
-  const isOverridden = !expected.issuers.includes(parsed.data.issuer);
-  return {
-    ...toAuthorizationServer(parsed.data, json),
-    ...(isOverridden ? { discoveredAs: identifier } : {}),
-    ...(lacksPkce ? { lacksPkce } : {}),
-    freshUntil,
-  };
+  return { ...toAuthorizationServer(parsed.data, json), lacksPkce: lacksPkce || undefined, freshUntil };
 }
 
 /** RFC 8414 §3.3: identical as strings, or the document MUST NOT be used. */
@@ -269,33 +254,22 @@ function pkceUnsupported(
 }
 
 function toAuthorizationServer(document: Document, metadata: JsonObject): AuthorizationServer {
-  const scopes = document.scopes_supported;
   return {
     issuer: document.issuer,
-    ...ifStated('authorizationEndpoint', document.authorization_endpoint),
+    authorizationEndpoint: document.authorization_endpoint,
     tokenEndpoint: document.token_endpoint,
-    ...ifStated('registrationEndpoint', document.registration_endpoint),
-    ...ifStated('revocationEndpoint', document.revocation_endpoint),
-    ...ifStated('deviceAuthorizationEndpoint', document.device_authorization_endpoint),
-    ...ifStated('scopesSupported', scopes?.flatMap(readScope)),
-    ...ifStated('grantTypesSupported', document.grant_types_supported),
-    ...ifStated('grantProfilesSupported', document.authorization_grant_profiles_supported),
-    ...ifStated('tokenEndpointAuthMethods', document.token_endpoint_auth_methods_supported),
+    registrationEndpoint: document.registration_endpoint,
+    revocationEndpoint: document.revocation_endpoint,
+    deviceAuthorizationEndpoint: document.device_authorization_endpoint,
+    scopesSupported: document.scopes_supported?.flatMap(readScope),
+    grantTypesSupported: document.grant_types_supported,
+    grantProfilesSupported: document.authorization_grant_profiles_supported,
+    tokenEndpointAuthMethods: document.token_endpoint_auth_methods_supported,
     issParameterSupported: document.authorization_response_iss_parameter_supported === true,
     clientIdMetadataDocumentSupported: document.client_id_metadata_document_supported === true,
-    ...(document.dpop_signing_alg_values_supported?.includes(proofAlgorithm) ? { bindsTokens: true } : {}),
+    bindsTokens: document.dpop_signing_alg_values_supported?.includes(proofAlgorithm) || undefined,
     metadata,
   };
-}
-
-/** The property, if the document states it. */
-function ifStated<Key extends string, Value>(
-  key: Key,
-  value: Value | undefined,
-): Partial<Record<Key, Value>> {
-  const entry: Partial<Record<Key, Value>> = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
 }
 
 function malformed(issuer: string, problem: string, rule: string): RuleRefusal {

@@ -8,14 +8,6 @@
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { readScope } from '../base/scope.ts';
 
-/** One challenge. Parameter names are in lowercase. If a name occurs twice, the first value counts. */
-export interface Challenge {
-  /** Lowercase. */
-  readonly scheme: string;
-  readonly token68?: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
 export interface BearerChallenge {
   /** The URL of the protected resource metadata as the server wrote it, unchecked (RFC 9728 §5.1). */
   readonly resourceMetadata?: string;
@@ -38,16 +30,17 @@ const token68Pattern = /([A-Za-z0-9._~+/-]+=*)[ \t]*(?=,|$)/y;
 /** RFC 9110 §5.6.4: a quoted-string. */
 const quotedPattern = /"((?:[^"\\]|\\[^])*)"/y;
 
-interface OpenChallenge {
-  scheme: string;
+/** One challenge. The scheme and parameter names are in lowercase. If a name occurs twice, the first value counts. */
+interface Challenge {
+  readonly scheme: string;
   token68?: string;
-  parameters: Map<string, string>;
+  readonly parameters: Map<string, string>;
 }
 
 interface Cursor {
   readonly text: string;
   at: number;
-  readonly challenges: OpenChallenge[];
+  readonly challenges: Challenge[];
   /** True if a part of the header was not read. */
   isBroken: boolean;
 }
@@ -64,7 +57,7 @@ function readStrictly(header: string): Cursor {
     readItem(cursor);
     take(cursor, spacePattern);
     if (!isAtEnd(cursor)) cursor.isBroken = true;
-    skipToComma(cursor);
+    skipTo(cursor, ',');
     cursor.at += 1;
   }
   return cursor;
@@ -86,7 +79,7 @@ function readItem(cursor: Cursor): void {
   }
   const atEnd = isAtEnd(cursor);
   if (!atEnd && space === '') return;
-  const challenge: OpenChallenge = { scheme: name.toLowerCase(), parameters: new Map() };
+  const challenge: Challenge = { scheme: name.toLowerCase(), parameters: new Map() };
   cursor.challenges.push(challenge);
   if (atEnd) return;
   const token68 = take(cursor, token68Pattern);
@@ -121,9 +114,9 @@ function unescaped(text: string | undefined): string | undefined {
   return text?.replace(/\\([^])/g, '$1');
 }
 
-/** Moves to the next comma outside a quoted-string; to the end after an opening quote without a closing one. */
-function skipToComma(cursor: Cursor): void {
-  while (cursor.at < cursor.text.length && peek(cursor) !== ',') {
+/** Moves to the next of `ends` outside a quoted-string; to the end after an opening quote without a closing one. */
+function skipTo(cursor: Cursor, ends: string): void {
+  while (cursor.at < cursor.text.length && !ends.includes(cursor.text.charAt(cursor.at))) {
     if (peek(cursor) !== '"') cursor.at += 1;
     else if (take(cursor, quotedPattern) === undefined) cursor.at = cursor.text.length;
   }
@@ -153,7 +146,7 @@ const wordPattern = /([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?=[ \t,;]|$)/y;
 const knownSchemes = new Set(['basic', 'bearer', 'digest', 'dpop', 'gnap', 'negotiate', 'ntlm', 'oauth']);
 
 /** The challenges of a malformed header, with the parameters whose meaning is clear. */
-function readLoosely(cursor: Cursor): OpenChallenge[] {
+function readLoosely(cursor: Cursor): Challenge[] {
   /**
    * The last parameter, if its value has no quotes. Another word behind it may belong to the value: then it is dropped.
    */
@@ -171,7 +164,7 @@ function readLoosely(cursor: Cursor): OpenChallenge[] {
       bare = undefined;
     } else {
       if (bare !== undefined && !/[,;]/.test(between ?? '')) open?.delete(bare);
-      if (word === undefined) skipPiece(cursor);
+      if (word === undefined) skipTo(cursor, ' \t,;');
     }
   }
   return cursor.challenges;
@@ -198,14 +191,6 @@ function isScheme({ text, at }: Cursor, word: string, between: string | undefine
   if (knownSchemes.has(word)) return true;
   loosePattern.lastIndex = at + 1;
   return (at === word.length || between?.includes(',') === true) && loosePattern.test(text);
-}
-
-/** Moves to the next separator outside a quoted-string; to the end after an opening quote without a closing one. */
-function skipPiece(cursor: Cursor): void {
-  while (cursor.at < cursor.text.length && !/[ \t,;]/.test(cursor.text.charAt(cursor.at))) {
-    if (peek(cursor) !== '"') cursor.at += 1;
-    else if (take(cursor, quotedPattern) === undefined) cursor.at = cursor.text.length;
-  }
 }
 
 /** True if the header names metadata outside of a quoted-string, or has the name itself in quotes. */
@@ -240,36 +225,26 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
   const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);
   const isNamed = parameters.has('resource_metadata') || (isDoubtful && namesMetadata(header));
   if (bearers.length === 0 && !isNamed) return undefined;
+  const resourceMetadata = parameters.get('resource_metadata') || undefined;
   const scope = readScope(parameters.get('scope') ?? '');
+  // RFC 9449 §7.1 (algs): without the list the server takes what every server takes.
+  const takesProofs = parameters.get('algs')?.split(' ').includes(proofAlgorithm) ?? true;
   return {
-    ...present('resourceMetadata', parameters.get('resource_metadata')),
-    ...(isNamed && !parameters.get('resource_metadata') ? { isUnreadable: true } : {}),
-    ...(scope.length === 0 ? {} : { scope }),
-    ...present('error', parameters.get('error')),
-    ...present('errorDescription', parameters.get('error_description')),
-    ...(ofBearer.length === 0 && ofDpop.length > 0 && takesProofs(parameters.get('algs'))
-      ? { wantsBoundTokens: true }
-      : {}),
+    resourceMetadata,
+    isUnreadable: (isNamed && resourceMetadata === undefined) || undefined,
+    scope: scope.length === 0 ? undefined : scope,
+    error: parameters.get('error') || undefined,
+    errorDescription: parameters.get('error_description') || undefined,
+    wantsBoundTokens: (ofBearer.length === 0 && ofDpop.length > 0 && takesProofs) || undefined,
   };
 }
 
-/** RFC 9449 §7.1 (algs): without the list the server takes what every server takes. */
-function takesProofs(algs: string | undefined): boolean {
-  return algs?.split(' ').includes(proofAlgorithm) ?? true;
-}
-
 /** The parameters of the challenge that names metadata come first; missing ones come from the others, in order. */
-function merged(challenges: readonly OpenChallenge[]): ReadonlyMap<string, string> {
+function merged(challenges: readonly Challenge[]): ReadonlyMap<string, string> {
   const naming = challenges.filter(({ parameters }) => parameters.has('resource_metadata'));
   const all = new Map<string, string>();
   for (const { parameters } of [...naming, ...challenges]) {
     for (const [name, text] of parameters) keep(all, name, text);
   }
   return all;
-}
-
-function present<Key extends string>(key: Key, text: string | undefined): Partial<Record<Key, string>> {
-  const entry: Partial<Record<Key, string>> = {};
-  if (text !== undefined && text !== '') entry[key] = text;
-  return entry;
 }

@@ -7,9 +7,9 @@
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { BearerChallenge } from './challenge.ts';
+import { isSuccess } from '../base/http.ts';
 import type { Http } from '../base/http.ts';
 import { demandsAuthorization, namesMetadata, probe, probeByPost } from './probe.ts';
-import type { Probe } from './probe.ts';
 import { discoverProtectedResource } from './protected-resource.ts';
 import type { ProtectedResource } from './protected-resource.ts';
 import { endpointOf } from '../base/resource.ts';
@@ -43,39 +43,32 @@ export async function discoverResource(
   const probed = await probe(typed, http);
   const { at } = probed;
   const resource = await discoverProtectedResource(at, counting(probed.challenge), http);
-  if (resource !== undefined) return withOwn({ kind: 'protected', resource }, probed);
+  if (resource !== undefined) return { found: { kind: 'protected', resource }, own: probed.challenge };
   // The challenge to the GET names no metadata. The protocol is POST, whose challenge may.
   const posted = probed.isPosted ? probed : await probeByPost(at, http).catch(() => probed);
   if (posted !== probed && namesMetadata(posted.challenge)) {
     const named = await discoverProtectedResource(at, posted.challenge, http);
-    if (named !== undefined) return withOwn({ kind: 'protected', resource: named }, posted);
+    if (named !== undefined) return { found: { kind: 'protected', resource: named }, own: posted.challenge };
   }
   requireDemand(at, probed.status);
-  return withOwn(earlierRevision(at, http), probed);
-}
-
-function withOwn(found: DiscoveredResource, { challenge }: Probe): ResourceDiscovery {
-  return challenge === undefined ? { found } : { found, own: challenge };
-}
-
-function earlierRevision(endpoint: string, http: Http): DiscoveredResource {
   return {
-    kind: 'earlierRevision',
-    resource: endpointOf(endpoint, http),
-    authorizationBaseUrl: authorizationBaseUrl(endpoint),
+    found: {
+      kind: 'earlierRevision',
+      resource: endpointOf(at, http),
+      authorizationBaseUrl: authorizationBaseUrl(at),
+    },
+    own: probed.challenge,
   };
 }
 
 /** By these statuses a server says that it read the probe, whose `ping` begins no session, and wanted no token. */
 const readStatuses: readonly number[] = [400, 406, 409, 415, 422];
 
-const isOpen = (status: number): boolean => (status >= 200 && status < 300) || readStatuses.includes(status);
-
 /** Spec, Errors 1: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
 function requireDemand(endpoint: string, status: number): void {
   if (demandsAuthorization(status)) return;
   const shown = quoted(endpoint.replace(/[?#].*$/s, ''));
-  if (isOpen(status)) {
+  if (isSuccess(status) || readStatuses.includes(status)) {
     throw new KeyturnError(
       'authorization_not_required',
       `${shown} answers without a token (status ${status}) and publishes no metadata about authorization.`,

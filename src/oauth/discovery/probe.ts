@@ -168,7 +168,7 @@ async function probeWith(
   await endSession(url, head, http);
   // If a redirect led to another path that asks for no authorization (such as a web page), the first status counts.
   const counts = demandsAuthorization(head.status) || isSamePlace(url, request.url);
-  return counts ? { status: head.status, ...challengeOf(head) } : { status: first.status };
+  return counts ? { status: head.status, challenge: challengeOf(head) } : { status: first.status };
 }
 
 async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, http: Http): Promise<Head> {
@@ -184,15 +184,10 @@ async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, 
 async function endSession(url: string, { status, headers }: Head, http: Http): Promise<void> {
   const session = headers.get('mcp-session-id');
   if (session === null || !isSuccess(status)) return;
-  const outgoing = {
-    url,
-    what: 'the MCP server',
-    method: 'DELETE',
-    headers: { 'mcp-session-id': session },
-  } as const;
-  await sendForHead(http, { ...outgoing, signal: deadline(http, getTimeout) }, unreachable).catch(
-    () => undefined,
-  );
+  const headersOfEnd = { 'mcp-session-id': session };
+  const signal = deadline(http, getTimeout);
+  const outgoing = { url, what: 'the MCP server', method: 'DELETE', headers: headersOfEnd, signal } as const;
+  await sendForHead(http, outgoing, unreachable).catch(() => undefined);
 }
 
 /**
@@ -214,8 +209,6 @@ function isSamePlace(one: string, other: string): boolean {
 }
 
 /** Versioning 3: a 403 may contain the challenge too. With another status the header is ignored. */
-function challengeOf(reply: Head): { challenge?: BearerChallenge } {
-  if (!demandsAuthorization(reply.status)) return {};
-  const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');
-  return challenge === undefined ? {} : { challenge };
+function challengeOf({ status, headers }: Head): BearerChallenge | undefined {
+  return demandsAuthorization(status) ? bearerChallenge(headers.get('www-authenticate') ?? '') : undefined;
 }

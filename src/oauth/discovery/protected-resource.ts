@@ -26,10 +26,6 @@ export interface ProtectedResource {
   readonly scopesSupported?: readonly string[];
   /** Set if the server takes only tokens that are bound to a DPoP key (RFC 9449). */
   readonly wantsBoundTokens?: true;
-  /** Where the document was found. */
-  readonly metadataUrl: string;
-  /** Until when this may be kept: milliseconds, steady. */
-  readonly freshUntil: number;
 }
 
 const protectedResourceSchema = z.looseObject({
@@ -102,27 +98,22 @@ function unreadable(endpoint: string): RuleRefusal {
 
 function processProtectedResource(
   endpoint: string,
-  { url: metadataUrl, json, freshUntil }: FoundDocument,
+  { url: metadataUrl, json }: FoundDocument,
   http: Http,
 ): ProtectedResource {
   const parsed = protectedResourceSchema.safeParse(json);
   if (!parsed.success) throw malformed(metadataUrl, parsed.error);
   const { resource, authorization_servers: authorizationServers, scopes_supported: scopes } = parsed.data;
+  const { dpop_bound_access_tokens_required: isRequired, dpop_signing_alg_values_supported: algs } =
+    parsed.data;
   // RFC 9728 §3.3: metadata for another resource MUST NOT be used.
   if (resource !== undefined && !isUsable(resource, endpoint)) throw mismatch(endpoint, resource);
   return {
     resource: resource ?? endpointOf(endpoint, http),
     authorizationServers,
-    ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
-    ...(wantsBoundTokens(parsed.data) ? { wantsBoundTokens: true } : {}),
-    metadataUrl,
-    freshUntil,
+    scopesSupported: scopes?.flatMap(readScope),
+    wantsBoundTokens: (isRequired && (algs?.includes(proofAlgorithm) ?? true)) || undefined,
   };
-}
-
-function wantsBoundTokens(document: z.infer<typeof protectedResourceSchema>): boolean {
-  const { dpop_bound_access_tokens_required: isRequired, dpop_signing_alg_values_supported: algs } = document;
-  return isRequired === true && (algs?.includes(proofAlgorithm) ?? true);
 }
 
 /**

@@ -3,11 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import {
   clientMetadataDocument,
-  registrationFromMetadataUrl,
   requireClientMetadataUrl,
 } from '../../../src/oauth/client/client-metadata.ts';
-import { registrationSchema } from '../../../src/oauth/client/registration.ts';
-import { serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 
 const url = 'https://keyturn.example/client.json';
@@ -49,27 +46,5 @@ describe('the document', () => {
       token_endpoint_auth_method: 'none',
       application_type: 'native',
     });
-  });
-
-  it.each(['http://server.example/callback', 'myapp:/callback', 'javascript:alert(1)', `${redirectUri}#x`])(
-    'R-8: refuses the redirect URI %s',
-    async (wrong) => {
-      expect((await refusalOf(() => clientMetadataDocument(url, [wrong]))).reason).toBe('invalid_request');
-    },
-  );
-});
-
-describe('its registration', () => {
-  it('N-4 R-3: is a public client whose id is the URL, bound to the issuer', () => {
-    const registration = registrationFromMetadataUrl(serverAt('https://issuer.example'), url, redirectUri, 7);
-    expect(registration).toEqual({
-      issuer: 'https://issuer.example',
-      clientId: url,
-      source: 'metadata_document',
-      tokenEndpointAuthMethod: 'none',
-      redirectUri,
-      registeredAt: 7,
-    });
-    expect(registrationSchema.parse(registration)).toEqual(registration);
   });
 });

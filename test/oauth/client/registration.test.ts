@@ -1,9 +1,9 @@
-/** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
+/** Client identities: dynamic registration at a real endpoint. */
 import { describe, expect, it } from 'vitest';
 
-import { chooseRegistration, registrationSchema } from '../../../src/oauth/client/registration.ts';
+import { registrationSchema } from '../../../src/oauth/client/registration.ts';
 import { registerDynamically } from '../../../src/oauth/client/dynamic-registration.ts';
-import { registrationAt, serverAt } from '../parties.ts';
+import { serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { now, siteOfFile } from '../site.ts';
 
@@ -164,33 +164,5 @@ describe('registerDynamically', () => {
     });
     await refusalOf(() => register([loopback, 'http://localhost/callback']));
     expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
-  });
-});
-
-describe('chooseRegistration', () => {
-  const issuer = 'https://issuer.example';
-  const everything = serverAt(issuer, { clientIdMetadataDocumentSupported: true });
-  const preregistered = registrationAt(issuer, { source: 'preregistered' });
-  const existing = registrationAt(issuer);
-  const metadataUrl = 'https://keyturn.example/client.json';
-
-  it('R-1: chooses a registration in the order of the specification', () => {
-    expect(chooseRegistration(everything, { preregistered, existing, metadataUrl }).mechanism).toBe(
-      'preregistered',
-    );
-    expect(chooseRegistration(everything, { existing, metadataUrl }).mechanism).toBe('existing');
-    expect(chooseRegistration(everything, { metadataUrl })).toEqual({
-      mechanism: 'metadata_document',
-      clientId: metadataUrl,
-    });
-    expect(chooseRegistration(everything, {}).mechanism).toBe('dynamic');
-    expect(chooseRegistration(serverAt(issuer), { metadataUrl }).mechanism).toBe('dynamic');
-  });
-
-  it('N-4 N-5: never reuses a registration at another issuer', async () => {
-    const elsewhere = registrationAt('https://issuer.example/');
-    expect(chooseRegistration(everything, { existing: elsewhere }).mechanism).toBe('dynamic');
-    const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
-    expect(refusal.reason).toBe('issuer_mismatch');
   });
 });

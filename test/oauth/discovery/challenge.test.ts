@@ -217,7 +217,7 @@ describe('bearerChallenge', () => {
     ['no scheme', `resource_metadata="${metadata}"`],
   ])('D-1: says that metadata is named and can’t be read: %s', (_what, header) => {
     expect(bearerChallenge(header)).toMatchObject({ isUnreadable: true });
-    expect(bearerChallenge(header)).not.toHaveProperty('resourceMetadata');
+    expect(bearerChallenge(header)?.resourceMetadata).toBeUndefined();
   });
 
   it.each([
@@ -225,7 +225,7 @@ describe('bearerChallenge', () => {
     `DPoP resource_metadata="${metadata}", Bearer scope="a"`,
     'Bearer',
   ])('finds no metadata that no Bearer challenge names: %s', (header) => {
-    expect(bearerChallenge(header)).not.toHaveProperty('isUnreadable');
+    expect(bearerChallenge(header)?.isUnreadable).toBeUndefined();
   });
 
   it('takes parameters that the first Bearer challenge lacks from the second', () => {

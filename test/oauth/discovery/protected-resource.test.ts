@@ -61,7 +61,7 @@ describe('discoverProtectedResource', () => {
     site.lay(pathSpecific, document({ resource: null, scopes_supported: null, jwks_uri: null }));
     const found = await discover();
     expect(found).toMatchObject({ resource: endpoint });
-    expect(found).not.toHaveProperty('scopesSupported');
+    expect(found?.scopesSupported).toBeUndefined();
     site.lay(pathSpecific, document({ authorization_servers: null }));
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
   });
