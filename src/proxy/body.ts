@@ -25,8 +25,11 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuff
     chunks.push(chunk);
   }
   if (length === 0) return undefined;
-  if (request.method === 'GET') throw bodyOfGet();
-  return Buffer.concat(chunks);
+  if (request.method !== 'GET') return Buffer.concat(chunks);
+  throw new HttpRefusal(400, 'invalid_request', 'a GET request has no body', {
+    rule: 'RFC 9110 §9.3.1',
+    hint: 'Send messages by POST.',
+  });
 }
 
 /**
@@ -55,13 +58,6 @@ export function messageIdIn(body: Buffer | undefined): MessageId | null {
   } catch {
     return null;
   }
-}
-
-function bodyOfGet(): HttpRefusal {
-  return new HttpRefusal(400, 'invalid_request', 'a GET request has no body', {
-    rule: 'RFC 9110 §9.3.1',
-    hint: 'Send messages by POST.',
-  });
 }
 
 function tooLong(): HttpRefusal {

@@ -79,8 +79,7 @@ class Events {
       this.#isPassing = false;
     }
     this.#line = this.#beginningOf(chunk.subarray(at));
-    const isInChunk = begin > 0;
-    if (isInChunk) out.push(this.#takeHeld(), chunk.subarray(sent, begin));
+    if (begin > 0) out.push(this.#takeHeld(), chunk.subarray(sent, begin));
     this.#hold(chunk.subarray(begin), out);
     return out.length === 1 ? (out[0] ?? nothing) : Buffer.concat(out);
   }
@@ -172,11 +171,8 @@ class LineEnds {
 }
 
 function tooLong(): KeyturnError {
-  return new KeyturnError(
-    'resource_mismatch',
-    'the MCP server names an address for messages that is too long',
-    {
-      rule: 'A token goes to the origin that a person approved',
-    },
-  );
+  const problem = 'the MCP server names an address for messages that is too long';
+  return new KeyturnError('resource_mismatch', problem, {
+    rule: 'A token goes to the origin that a person approved',
+  });
 }

@@ -51,9 +51,6 @@ const statuses: Partial<Record<Reason, number>> = {
   broker_stopping: 503,
 };
 
-/** What goes wrong between us and the servers behind. */
-const badGateway = 502;
-
 /**
  * Writes the refusal; the caller ends the response. `id` is that of the message that is refused. Ends the connection where an
  * answer had begun.
@@ -63,7 +60,8 @@ export function refuse(response: ServerResponse, error: unknown, id: MessageId |
     response.destroy();
     return;
   }
-  const status = error instanceof HttpRefusal ? error.status : (statuses[reasonOf(error)] ?? badGateway);
+  // 502: what goes wrong between us and the servers behind.
+  const status = error instanceof HttpRefusal ? error.status : (statuses[reasonOf(error)] ?? 502);
   const body = JSON.stringify({ jsonrpc: '2.0', id, error: errorBody(error) });
   const retryAfter = error instanceof KeyturnError ? error.retryAfter : undefined;
   response.writeHead(status, {

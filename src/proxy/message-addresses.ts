@@ -17,7 +17,7 @@ const queryOf = (id: string): string => `?keyturn-messages=${id}`;
 const maxOfStream = 16;
 
 /** What one stream has named. If it names more than are kept, the oldest ends. */
-class StreamAddresses {
+export class StreamAddresses {
   readonly #all: MessageAddresses;
   #named: string[] = [];
 
@@ -54,23 +54,12 @@ export class MessageAddresses {
     this.#known.delete(query);
   }
 
-  /** For the addresses that one stream names. */
-  ofStream(): StreamAddresses {
-    return new StreamAddresses(this);
-  }
-
   /** Undefined for a query that is the server's business. Throws `HttpRefusal` for an address that is over. */
   at(query: string): Destination | undefined {
     const known = this.#known.get(query);
     if (known || !query.startsWith(queryOf(''))) return known;
-    throw new HttpRefusal(
-      404,
-      'not_found',
-      'the stream that this address for messages belongs to has ended',
-      {
-        hint: 'Open the stream again.',
-      },
-    );
+    const problem = 'the stream that this address for messages belongs to has ended';
+    throw new HttpRefusal(404, 'not_found', problem, { hint: 'Open the stream again.' });
   }
 }
 

@@ -23,73 +23,38 @@ export interface ProgramParts {
 /** Milliseconds that a request waits for the user. Clients give up after a minute; the question stays longer. */
 const patience = 50_000;
 
-/** What an app has open at the server, and how often its permission has ended. */
+/** The requests of an app that are at the server, until their answers have passed. They end with its permission. */
 class OpenAnswers {
   readonly #open = new Set<AbortController>();
-  #cuts = 0;
-
-  get cuts(): number {
-    return this.#cuts;
-  }
+  /** How often the permission has ended. */
+  cuts = 0;
 
   add(answering: AbortController): void {
     this.#open.add(answering);
   }
 
-  remove(answering: AbortController): void {
+  delete(answering: AbortController): void {
     this.#open.delete(answering);
   }
 
+  /** A request that still waits for a token is the broker's to refuse. */
   cut(): void {
-    this.#cuts += 1;
+    this.cuts += 1;
     for (const answering of this.#open) answering.abort(ended());
   }
 }
 
 /** A proxy's app, as the broker knows it. */
-export class Program {
+export interface Program {
   readonly appId: string;
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Of the older transport. */
-  readonly messages = new MessageAddresses();
   /** The same fetch, which takes the token to this URL of the server's origin too. */
   readonly fetchAlsoAt: (url: string) => typeof globalThis.fetch;
-  readonly #connection: Connection;
-  readonly #open: OpenAnswers;
-
-  constructor(
-    { identity, resource }: Admission,
-    connection: Connection,
-    open: OpenAnswers,
-    fetchAlsoAt: (url?: string) => typeof globalThis.fetch,
-  ) {
-    this.appId = identity.appId;
-    this.resource = resource;
-    this.fetch = fetchAlsoAt();
-    this.fetchAlsoAt = fetchAlsoAt;
-    this.#connection = connection;
-    this.#open = open;
-  }
-
-  /** A request that is at the server from now on, until its answer has passed. It ends with the permission. */
-  add(answering: AbortController): void {
-    this.#open.add(answering);
-  }
-
-  remove(answering: AbortController): void {
-    this.#open.remove(answering);
-  }
-
-  /** Ends what is at the server. A request that still waits for a token is the broker's to refuse. */
-  cut(): void {
-    this.#open.cut();
-  }
-
-  close(): void {
-    this.cut();
-    this.#connection.close();
-  }
+  /** Of the older transport. */
+  readonly messages: MessageAddresses;
+  readonly open: OpenAnswers;
+  readonly connection: Connection;
 }
 
 export class Programs {
@@ -123,7 +88,7 @@ export class Programs {
     await Promise.all(
       [...this.#admitted.values()].map(async (program) => {
         const found = await program.catch(() => undefined);
-        if (found?.appId === appId) found.cut();
+        if (found?.appId === appId) found.open.cut();
       }),
     );
   }
@@ -144,14 +109,14 @@ export class Programs {
         const found = await program.catch(() => undefined);
         if (!found || !isOver(found, proxy)) return;
         if (this.#admitted.get(proxy) === program) this.#admitted.delete(proxy);
-        found.close();
+        found.open.cut();
+        found.connection.close();
       }),
     );
   }
 
   async #admit(entry: ProxyEntry): Promise<Program> {
-    const admission = await this.#parts.admit(entry);
-    const { identity, socket, resource, agent } = admission;
+    const { identity, socket, resource, agent } = await this.#parts.admit(entry);
     const connection = await openConnection({ identity, socket, after: this.#parts.after });
     const name = JSON.stringify(agent);
     // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
@@ -160,15 +125,17 @@ export class Programs {
     this.#agents.set(name, dispatcher);
     const open = new OpenAnswers();
     const asking = this.#asking(connection, open);
-    return new Program(admission, connection, open, (url) =>
+    const fetchAlsoAt = (url?: string): typeof globalThis.fetch =>
       createFetch(asking, {
         resource,
         fetch: sendVia(dispatcher),
         interaction: 'allow',
         kinds: ['token', 'apiKey'],
         alsoAt: () => url,
-      }),
-    );
+      });
+    const messages = new MessageAddresses();
+    const { appId } = identity;
+    return { appId, resource, fetch: fetchAlsoAt(), fetchAlsoAt, messages, open, connection };
   }
 
   /** The connection, with an end of the waiting for a token. */

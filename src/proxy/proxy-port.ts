@@ -15,10 +15,11 @@ import { bodyOf, messageIdIn, restOf } from './body.ts';
 import { refuse } from './http-refusal.ts';
 import type { PortState, ProxyEntry } from './messages.ts';
 import { readdressed } from './endpoint-events.ts';
-import { messageUrl } from './message-addresses.ts';
+import { messageUrl, StreamAddresses } from './message-addresses.ts';
 import type { Program, Programs } from './programs.ts';
 import { checkRequest, isOfPage } from './request-check.ts';
 import { askServer, passOn } from './upstream.ts';
+import type { ForwardedRequest } from './upstream.ts';
 
 /** What a connection may cost. Times in milliseconds. */
 export interface PortLimits {
@@ -85,7 +86,7 @@ export class ProxyPort {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let id: MessageId | null = null;
     try {
-      const { query } = checkRequest(request, this.entry);
+      const query = checkRequest(request, this.entry);
       const body = await bodyOf(request);
       id = messageIdIn(body);
       const program = await this.#programs.at(this.entry);
@@ -105,20 +106,24 @@ export class ProxyPort {
     response.once('close', gone);
     const { signal } = answering;
     try {
-      const messages = asked.request.method === 'POST' ? program.messages.at(asked.query) : undefined;
-      const passing = { signal, leaving: () => program.add(answering) };
-      const answer = await (messages
-        ? askServer(messages, { ...asked, ...passing, query: '' })
-        : askServer(program, { ...asked, ...passing }));
-      const isStream = asked.request.method === 'GET' && isEventStream(answer);
-      if (isStream) await this.#passStream(program, answer, { response, signal });
+      const { method } = asked.request;
+      const messages = method === 'POST' ? program.messages.at(asked.query) : undefined;
+      const leaving = (): void => program.open.add(answering);
+      const answer = await askServer(messages ?? program, {
+        ...asked,
+        ...(messages && { query: '' }),
+        signal,
+        leaving,
+      });
+      if (method === 'GET' && isEventStream(answer))
+        await this.#passStream(program, answer, { response, signal });
       else await passOn(answer, response, { signal });
     } catch (error) {
       await this.#programs.met(program, error);
       throw error;
     } finally {
       response.off('close', gone);
-      program.remove(answering);
+      program.open.delete(answering);
     }
   }
 
@@ -128,7 +133,7 @@ export class ProxyPort {
     answer: Response,
     { response, signal }: { readonly response: ServerResponse; readonly signal: AbortSignal },
   ): Promise<void> {
-    const addresses = program.messages.ofStream();
+    const addresses = new StreamAddresses(program.messages);
     const change = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
       readdressed(stream, (named) => {
         const resource = messageUrl(named, answer.url);
@@ -158,9 +163,6 @@ function refuseTunnel(socket: Duplex): void {
   socket.end(answer, () => socket.destroy());
 }
 
-interface PassedRequest {
-  readonly request: IncomingMessage;
+interface PassedRequest extends Pick<ForwardedRequest, 'request' | 'query' | 'body'> {
   readonly response: ServerResponse;
-  readonly query: string;
-  readonly body: Buffer<ArrayBuffer> | undefined;
 }

@@ -16,14 +16,8 @@ const methods = ['POST', 'GET', 'DELETE'];
 /** Headers that say what a message is, so that there may be one of each: two readers could choose differently. */
 const single = new Set(['host', 'content-length', 'content-type', 'transfer-encoding', 'authorization']);
 
-/** A request that was taken: the rest of its address. */
-export interface TakenRequest {
-  /** With its `?`, or empty. */
-  readonly query: string;
-}
-
-/** Throws `HttpRefusal`. */
-export function checkRequest(request: IncomingMessage, entry: ProxyEntry): TakenRequest {
+/** The query of a request that is taken, with its `?`, or empty. Throws `HttpRefusal`. */
+export function checkRequest(request: IncomingMessage, entry: ProxyEntry): string {
   refuseDoubled(request);
   refuseForeignHost(request, entry);
   refusePages(request);
@@ -36,7 +30,7 @@ export function checkRequest(request: IncomingMessage, entry: ProxyEntry): Taken
     });
   }
   refuseUpgrade(request);
-  return { query };
+  return query;
 }
 
 function refuseDoubled({ rawHeaders }: IncomingMessage): void {
@@ -58,9 +52,8 @@ function refuseForeignHost({ headers }: IncomingMessage, { port }: ProxyEntry): 
 }
 
 /** Browsers say which page asks. Programs don't; Node sends only `Sec-Fetch-Mode`. */
-export function isOfPage({ headers }: IncomingMessage): boolean {
-  return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
-}
+export const isOfPage = ({ headers }: IncomingMessage): boolean =>
+  headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 
 function refusePages(request: IncomingMessage): void {
   if (!isOfPage(request)) return;

@@ -1,7 +1,7 @@
 /** Streams of the older transport, whose `endpoint` events name the address for messages. */
 import { describe, expect, it } from 'vitest';
 import { readdressed } from '../../src/proxy/endpoint-events.ts';
-import { MessageAddresses, messageUrl } from '../../src/proxy/message-addresses.ts';
+import { MessageAddresses, messageUrl, StreamAddresses } from '../../src/proxy/message-addresses.ts';
 
 const streamUrl = 'https://notes.example/sse';
 
@@ -93,7 +93,7 @@ describe('the address for messages', () => {
 
 it('H-18: a stream keeps its last 16 addresses for messages, and none after its end', () => {
   const all = new MessageAddresses();
-  const [other, stream] = [all.ofStream(), all.ofStream()];
+  const [other, stream] = [new StreamAddresses(all), new StreamAddresses(all)];
   const destination = { resource: 'https://notes.example/m', fetch: globalThis.fetch };
   const kept = other.add(destination);
   const queries = Array.from({ length: 100 }, () => stream.add(destination));

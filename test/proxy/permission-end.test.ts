@@ -61,7 +61,7 @@ async function scene(path: string, { dies, type }: End) {
     }),
   });
   const program = await programs.at({ id: 'e', port: 1, path: 'p'.repeat(32) });
-  onTestFinished(() => program.close());
+  onTestFinished(() => program.connection.close());
   return { tokens, ask: async () => program.fetch(url, { method: 'POST', body: '{}' }) };
 }
 

@@ -34,13 +34,8 @@ export function httpDate(value: string | null): number | undefined {
  */
 export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
-  const seconds = /^\d+$/.test(text) ? Number(text) : secondsUntil(text, headers, now);
-  return seconds === undefined ? undefined : Math.min(Math.max(seconds, 0), maxRetryAfter);
-}
-
-function secondsUntil(text: string, headers: HttpHeaders, now: number): number | undefined {
-  const until = millisecondsUntil(text, headers, now);
-  return until === undefined ? undefined : Math.ceil(until / 1000);
+  const until = /^\d+$/.test(text) ? Number(text) * 1000 : millisecondsUntil(text, headers, now);
+  return until === undefined ? undefined : Math.min(Math.max(Math.ceil(until / 1000), 0), maxRetryAfter);
 }
 
 function millisecondsUntil(text: string | null, headers: HttpHeaders, now: number): number | undefined {
@@ -54,8 +49,7 @@ function millisecondsUntil(text: string | null, headers: HttpHeaders, now: numbe
  * already expired.
  */
 export function freshUntil(headers: HttpHeaders, now: number, wall: number = now): number {
-  const lifetime = freshness(headers, wall);
-  return now + Math.min(Math.max(lifetime, 0), maxFreshness);
+  return now + Math.min(Math.max(freshness(headers, wall), 0), maxFreshness);
 }
 
 function freshness(headers: HttpHeaders, now: number): number {

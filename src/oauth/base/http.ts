@@ -68,8 +68,8 @@ export interface HttpRequest {
 export interface HttpReply {
   readonly status: number;
   readonly headers: FetchResponse['headers'];
-  /** The text of the body; undefined if the body is longer than `maxBytes` or not UTF-8. */
-  readonly text: string | undefined;
+  /** The text of the body; absent if it was not read, or is longer than `maxBytes` or not UTF-8. */
+  readonly text?: string | undefined;
   /** The secrets in the request, in each form in which the server saw them. No message may repeat them. */
   readonly secretsSent?: readonly string[];
 }
@@ -96,7 +96,7 @@ export async function sendForHead(
   http: Http,
   outgoing: HttpRequest,
   reason: UnreachableReason,
-): Promise<Omit<HttpReply, 'text'>> {
+): Promise<HttpReply> {
   const response = await open(http, outgoing, reason);
   // Only the head of the response is needed; an error while its body closes doesn't matter.
   await response.body?.cancel().catch(() => undefined);
@@ -109,7 +109,7 @@ async function open(http: Http, outgoing: HttpRequest, reason: UnreachableReason
     const response = await http.fetch(url.href, {
       method: outgoing.method,
       headers: outgoing.headers,
-      ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
+      body: outgoing.body,
       redirect: 'manual',
       signal: outgoing.signal,
     });
@@ -148,11 +148,7 @@ const gatewayErrors: readonly number[] = [502, 504];
  * True if the response is a web page or a redirect instead of the server's answer. A network answers like this if the
  * person has to sign in to the network first (a captive portal; RFC 6585 §6: 511).
  */
-export function isSignInPage({
-  status,
-  headers,
-  text,
-}: Omit<HttpReply, 'text'> & Partial<HttpReply>): boolean {
+export function isSignInPage({ status, headers, text }: HttpReply): boolean {
   if (status === 511) return true;
   if (status >= 300 && status < 400) return headers.get('location') !== null;
   const isPage = text === undefined ? /html/i.test(headers.get('content-type') ?? '') : /^\s*</.test(text);
@@ -167,7 +163,7 @@ export const signInPageHint =
 /** The error for a response that may be temporary, with the time of Retry-After (RFC 9110 §10.2.3). */
 export function unreachableReply(
   http: Http,
-  reply: Omit<HttpReply, 'text'> & Partial<HttpReply>,
+  reply: HttpReply,
   outgoing: { readonly url: string; readonly what: string },
   reason: UnreachableReason,
   problem = `answered with status ${reply.status}`,
@@ -179,7 +175,7 @@ export function unreachableReply(
     hint: isSignInPage(reply)
       ? signInPageHint
       : 'This may be temporary: nothing that is stored was changed. Try again later.',
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    retryAfter,
   });
 }
 
@@ -191,9 +187,7 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
   return new (wasNeverSent(problem) ? Unreachable : ResponseLost)(
     reason,
     `${name(outgoing)} can't be reached: ${problem}.`,
-    {
-      hint: hintFor(problem, outgoing.url),
-    },
+    { hint: hintFor(problem, outgoing.url) },
   );
 }
 

@@ -36,7 +36,7 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
   if (typeof code !== 'string' || code === '') return undefined;
   return {
     code,
-    ...(typeof description === 'string' && description !== '' ? { description } : {}),
+    description: typeof description === 'string' && description !== '' ? description : undefined,
     secretsSent: reply.secretsSent,
   };
 }
@@ -97,12 +97,9 @@ export function shownError({ code, description, secretsSent = [] }: OAuthError):
 
 /** Text of a response for a message, without these secrets and without anything that looks like one. */
 export function shownText(text: string, secrets: readonly string[]): string {
-  return quotedWithheld(without(secrets, text));
-}
-
-/** Replaces the longest secret first, since one secret may be part of another. */
-function without(secrets: readonly string[], text: string): string {
-  return secrets
+  // The longest first, since one secret may be part of another.
+  const withheld = secrets
     .toSorted((a, b) => b.length - a.length)
     .reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '…')), text);
+  return quotedWithheld(withheld);
 }

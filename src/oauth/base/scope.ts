@@ -97,24 +97,14 @@ export const openidScopes: ReadonlySet<string> = new Set([
  * requested before and that the server didn't grant, such as a mistyped one.
  */
 export function stepUpScope(
-  {
-    scope: granted,
-    requestedScope: requested,
-  }: {
-    readonly scope: readonly string[];
-    readonly requestedScope: readonly string[];
-  },
+  granted: { readonly scope: readonly string[]; readonly requestedScope: readonly string[] },
   needed: readonly string[],
 ): { scope: string[]; notGranted: string[] } {
-  const due = union(granted, needed);
+  const requested = granted.requestedScope;
+  const due = union(granted.scope, needed);
   const notGranted = requested.filter((token) => !due.includes(token) && !openidScopes.has(token));
-  return {
-    scope: union(
-      requested.filter((token) => !notGranted.includes(token)),
-      due,
-    ),
-    notGranted,
-  };
+  const kept = requested.filter((token) => !notGranted.includes(token));
+  return { scope: union(kept, due), notGranted };
 }
 
 export function includesOfflineAccess(scope: readonly string[] | undefined): boolean {
@@ -139,20 +129,12 @@ export interface ScopeSources {
  * union of the scopes that were requested before and those needed now, since the challenge may name only the new ones.
  */
 export function selectScope(sources: ScopeSources): string[] | undefined {
-  const base = baseScope(sources);
-  return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
-}
-
-/**
- * Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none.
- */
-function baseScope(sources: ScopeSources): readonly string[] {
-  const { challenge, requested, isExact = false } = sources;
-  if (isExact && requested !== undefined && requested.length > 0) return union(requested);
-  if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
-  if (requested !== undefined && requested.length > 0) return union(requested);
+  const { challenge = [], requested = [], isExact = false, scopesSupported = [] } = sources;
+  // Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none.
+  const named = isExact && requested.length > 0 ? requested : union(challenge, requested);
   // All that the authorization server lists would be more than this one server needs.
-  return union(sources.scopesSupported ?? []);
+  const base = union(named.length > 0 ? named : scopesSupported);
+  return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
 }
 
 /**

@@ -35,13 +35,10 @@ export function requireSecureUrl(text: string, what: string, policy: UrlPolicy):
 }
 
 function refusal(text: string, problem: string): RuleRefusal {
-  return new RuleRefusal('insecure_url', `Refused a URL: ${problem}: ${quoted(shown(text))}.`, {
+  // Query, fragment and credentials may contain secrets.
+  const shown = text.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
+  return new RuleRefusal('insecure_url', `Refused a URL: ${problem}: ${quoted(shown)}.`, {
     rule: 'All authorization endpoints are served over HTTPS (OAuth 2.1 §1.5)',
     hint: 'The server has to name an https URL. Plain http works for loopback hosts only, where settings allow it.',
   });
-}
-
-/** The text without query, fragment and credentials, which may contain secrets. */
-function shown(text: string): string {
-  return text.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
 }

@@ -39,13 +39,12 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
     case 'client_secret_basic':
     case 'client_secret_post':
       requireSecret(client);
-      return addedWhenSent;
+      // Added when it is sent.
+      return () => undefined;
     case 'private_key_jwt':
       return assertionAuthentication(client, requireSecret(client));
   }
 }
-
-const addedWhenSent: ClientAuth = () => undefined;
 
 /**
  * The method of the registration. RFC 6749 §2.3.1: every server MUST support Basic. So if the method is only assumed,
@@ -76,11 +75,16 @@ export function requireSecret({ server, clientSecret }: OAuthClient): string {
 /** RFC 7523 §3 (private_key_jwt): each request has a new assertion, valid for a minute, with the issuer as `aud`. */
 function assertionAuthentication(client: OAuthClient, keyText: string): ClientAuth {
   const { key, kid } = readPrivateKey(client, keyText);
-  const alg = client.registration.signingAlg ?? defaultAlg(key);
+  // The usual algorithm for a key of this kind, if the registration names none.
+  const usual = (['ES256', 'RS256', 'EdDSA'] as const).find((one) => algorithms[one].fits(key));
+  const alg = client.registration.signingAlg ?? usual;
   const algorithm = alg === undefined ? undefined : algorithms[alg];
-  if (alg === undefined || algorithm === undefined || !algorithm.fits(key)) throw wrongKey(client, alg);
+  if (alg === undefined || !algorithm?.fits(key)) {
+    const problem = alg === undefined ? 'no algorithm that we know fits it' : `it can't sign with ${alg}`;
+    throw unusableKey(client, problem);
+  }
   const cryptoKey = key.toCryptoKey(algorithm.parameters, false, ['sign']);
-  return PrivateKeyJwt(kid === undefined ? { key: cryptoKey } : { key: cryptoKey, kid }, {
+  return PrivateKeyJwt(kid === undefined ? cryptoKey : { key: cryptoKey, kid }, {
     // RFC 8037 §3.1: EdDSA. The library writes "Ed25519", which most servers don't support yet.
     [modifyAssertion]: (header) => void (header['alg'] = alg),
   });
@@ -91,10 +95,8 @@ function readPrivateKey(client: OAuthClient, text: string): { key: KeyObject; ki
   try {
     if (jwk === undefined) return { key: createPrivateKey(text) };
     const { kid } = jwk;
-    return {
-      key: createPrivateKey({ key: jwk, format: 'jwk' }),
-      ...(typeof kid === 'string' ? { kid } : {}),
-    };
+    const key = createPrivateKey({ key: jwk, format: 'jwk' });
+    return { key, kid: typeof kid === 'string' ? kid : undefined };
   } catch {
     // The parser's own error could quote the key.
     throw unusableKey(client, 'it is neither a PEM private key without passphrase nor a private JWK');
@@ -117,18 +119,6 @@ const algorithms: Readonly<Record<SigningAlg, Algorithm>> = {
   PS256: { parameters: { name: 'RSA-PSS', hash: 'SHA-256' }, fits: isRsa },
   EdDSA: { parameters: { name: 'Ed25519' }, fits: (key) => key.asymmetricKeyType === 'ed25519' },
 };
-
-/** The usual algorithm for a key of this kind, if the registration names none. */
-function defaultAlg(key: KeyObject): SigningAlg | undefined {
-  return (['ES256', 'RS256', 'EdDSA'] as const).find((alg) => algorithms[alg].fits(key));
-}
-
-function wrongKey(client: OAuthClient, alg: SigningAlg | undefined): KeyturnError {
-  return unusableKey(
-    client,
-    alg === undefined ? 'no algorithm that we know fits it' : `it can't sign with ${alg}`,
-  );
-}
 
 function unusableKey({ server }: OAuthClient, problem: string): KeyturnError {
   return new KeyturnError(

@@ -66,12 +66,8 @@ export async function registerDynamically(
   let last: HttpReply | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {
-    const { reply, ...answered } = await registerWithFallbacks(
-      server,
-      endpoint,
-      { ...request, redirectUri },
-      http,
-    );
+    const single = { ...request, redirectUri };
+    const { reply, ...answered } = await registerWithFallbacks(server, endpoint, single, http);
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
       return processRegistration(server, { redirectUri, ...answered }, reply, http.wall());
@@ -113,23 +109,16 @@ async function registerWithFallbacks(
   const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
   // If the server refuses a scope, try without scopes first, so that the client still gets refresh tokens.
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
-  const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
+  const attempt = async (wanted: ClientMetadata): Promise<AnsweredRegistration> => {
+    const { grantTypes, scope } = wanted;
+    const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
+    return { reply, grantTypes, scope };
+  };
   for (const wanted of tries) {
-    const answered = await tryRegistration(server, endpoint, wanted, http);
+    const answered = await attempt(wanted);
     if (!refusesMetadata(oauthError(answered.reply))) return answered;
   }
-  return tryRegistration(server, endpoint, last, http);
-}
-
-async function tryRegistration(
-  server: AuthorizationServer,
-  endpoint: string,
-  wanted: ClientMetadata,
-  http: Http,
-): Promise<AnsweredRegistration> {
-  const { grantTypes, scope } = wanted;
-  const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
-  return { reply, grantTypes, scope };
+  return attempt({ ...(needsScope ? request : unscoped), grantTypes: needed });
 }
 
 function registrationBody(
@@ -190,24 +179,21 @@ function processRegistration(
       redirectUri: redirectOf(server, redirectUri, answer),
       registeredAt: now,
       grantTypes: [...grantTypes],
-      ...(scope === undefined ? {} : { scope: [...scope] }),
-      ...refusedScope(scope, answer),
+      scope: scope && [...scope],
+      refusedScope: refusedScope(scope, answer),
       // RFC 7591 §3.2.1: seconds; 0 is never.
-      ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
+      secretExpiresAt: clientSecret && expiry ? Math.floor(expiry) * 1000 : undefined,
     },
-    ...(clientSecret ? { clientSecret } : {}),
+    clientSecret: clientSecret || undefined,
   };
 }
 
 /** RFC 7591 §3.2.1: the server may register less than was asked for, and says so. */
-function refusedScope(
-  asked: readonly string[] = [],
-  { scope }: ClientInformation,
-): { refusedScope?: string[] } {
-  if (!scope) return {};
+function refusedScope(asked: readonly string[] = [], { scope }: ClientInformation): string[] | undefined {
+  if (!scope) return undefined;
   const granted = readScope(scope);
   const refused = asked.filter((one) => !granted.includes(one));
-  return refused.length === 0 ? {} : { refusedScope: refused };
+  return refused.length === 0 ? undefined : refused;
 }
 
 /** The method that the server states. Without one: client_secret_basic if it gave a secret (RFC 7591 §2), else none. */

@@ -47,14 +47,6 @@ export interface Exchange {
 
 /** Throws issuer_mismatch, and client_rejected if a secret or key is missing or unusable. */
 export function clientConfiguration(client: OAuthClient, http: Http, exchange: Exchange): Configuration {
-  const config = bareConfiguration(client, http);
-  config[customFetch] = sendThroughOurHttp(client, http, exchange);
-  // The library's own time-out is off: `deadline` limits each request.
-  config.timeout = 0;
-  return config;
-}
-
-function bareConfiguration(client: OAuthClient, http: Http): Configuration {
   const { server, registration } = client;
   requireRegistrationIssuer(registration, server);
   const config = new Configuration(
@@ -63,10 +55,8 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
       ...server.metadata,
       issuer: server.issuer,
       token_endpoint: server.tokenEndpoint,
-      ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
-      ...(server.deviceAuthorizationEndpoint === undefined
-        ? {}
-        : { device_authorization_endpoint: server.deviceAuthorizationEndpoint }),
+      revocation_endpoint: server.revocationEndpoint,
+      device_authorization_endpoint: server.deviceAuthorizationEndpoint,
     },
     registration.clientId,
     // The library reads this machine's clock. The skew, in seconds, turns that into the time of the server, which dates
@@ -79,6 +69,9 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
   );
   // Only the library's own check is off: `requireSecureUrl` checks every URL, and accepts http for loopback hosts only.
   if (http.allowInsecureLoopback) allowInsecureRequests(config);
+  config[customFetch] = sendThroughOurHttp(client, http, exchange);
+  // The library's own time-out is off: `deadline` limits each request.
+  config.timeout = 0;
   return config;
 }
 
@@ -94,14 +87,8 @@ function sendThroughOurHttp(
       // Made again for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
       const filled = proofKey ? withProof(content, url, proofKey, serverTime(http, client.server)) : content;
       const signal = deadline(http, requestTimeout);
-      const outgoing = {
-        url,
-        what,
-        method: 'POST',
-        headers: filled.headers,
-        body: filled.body.toString(),
-        signal,
-      } as const;
+      const sending = { ...filled, body: filled.body.toString(), signal };
+      const outgoing = { ...sending, url, what, method: 'POST' } as const;
       const reply = await send(http, outgoing, 'authorization_server_unreachable');
       proofKey?.noteIssuerNonce(reply.headers);
       return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };

@@ -80,8 +80,8 @@ export class ProofKey {
       htm: method,
       htu: url.origin + url.pathname,
       iat: Math.floor(time / 1000),
-      ...(accessToken === undefined ? {} : { ath: sha256(accessToken) }),
-      ...(nonce === undefined ? {} : { nonce }),
+      ath: accessToken === undefined ? undefined : sha256(accessToken),
+      nonce,
     });
     const signed = `${this.#header}.${claims}`;
     // RFC 7518 §3.4: R and S, not DER.

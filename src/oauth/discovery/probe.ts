@@ -148,8 +148,6 @@ interface ProbeRequest {
   readonly body?: string;
 }
 
-type Head = Omit<HttpReply, 'text'>;
-
 /** 3, as for metadata. */
 const maxRedirects = 3;
 
@@ -159,7 +157,7 @@ async function probeWith(
 ): Promise<Probe> {
   const signal = deadline(http, timeout);
   const first = await headOf({ ...request, signal }, http);
-  let [url, head]: [string, Head] = [request.url, first];
+  let [url, head]: [string, HttpReply] = [request.url, first];
   for (let redirects = 0; redirects < maxRedirects; redirects += 1) {
     const target = redirectTarget({ ...request, url }, head);
     if (target === undefined) break;
@@ -171,7 +169,10 @@ async function probeWith(
   return counts ? { status: head.status, challenge: challengeOf(head) } : { status: first.status };
 }
 
-async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, http: Http): Promise<Head> {
+async function headOf(
+  request: ProbeRequest & { readonly signal: AbortSignal },
+  http: Http,
+): Promise<HttpReply> {
   const outgoing = { ...request, what: 'the MCP server' };
   const reply = await sendForHead(http, outgoing, unreachable);
   // RFC 9110 §15.6.2: 501 says that the server doesn't support the method, so it isn't temporary.
@@ -181,7 +182,7 @@ async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, 
 }
 
 /** MCP, Session Management: an open server may have begun a session, which nothing needs. */
-async function endSession(url: string, { status, headers }: Head, http: Http): Promise<void> {
+async function endSession(url: string, { status, headers }: HttpReply, http: Http): Promise<void> {
   const session = headers.get('mcp-session-id');
   if (session === null || !isSuccess(status)) return;
   const headersOfEnd = { 'mcp-session-id': session };
@@ -194,7 +195,7 @@ async function endSession(url: string, { status, headers }: Head, http: Http): P
  * RFC 9110 §15.4: 307 and 308 keep the method. After the others a client may change it, so they are followed for GET
  * only.
  */
-function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Head): string | undefined {
+function redirectTarget({ url, method }: ProbeRequest, { status, headers }: HttpReply): string | undefined {
   const followed = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308];
   const location = headers.get('location');
   if (!followed.includes(status) || location === null) return undefined;
@@ -209,6 +210,6 @@ function isSamePlace(one: string, other: string): boolean {
 }
 
 /** Versioning 3: a 403 may contain the challenge too. With another status the header is ignored. */
-function challengeOf({ status, headers }: Head): BearerChallenge | undefined {
+function challengeOf({ status, headers }: HttpReply): BearerChallenge | undefined {
   return demandsAuthorization(status) ? bearerChallenge(headers.get('www-authenticate') ?? '') : undefined;
 }
