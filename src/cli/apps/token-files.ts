@@ -49,8 +49,13 @@ export class TokenFiles {
     return file;
   }
 
+  /** Race: another process that cleans up may have made the lock again. Then it removes the folder. */
   remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    try {
+      rmSync(this.#folder, { recursive: true, force: true });
+    } catch (error) {
+      if (systemCode(error) !== 'ENOTEMPTY') throw error;
+    }
   }
 }
 
