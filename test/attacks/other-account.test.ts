@@ -39,7 +39,7 @@ describe('a second sign-in at a program’s server', () => {
     const host = { broker: rig.broker } as Parameters<typeof explain>[0];
     const editor = { role: 'app', appId: 'editor' } as Parameters<typeof explain>[1];
     for (const account of ['bob', 'carol']) {
-      const asked = Promise.resolve(explain(host, editor, { resource: rig.endpoint, account }, undefined));
+      const asked = Promise.resolve(explain(host, editor, { resource: rig.endpoint, account }));
       expect(await refusal(asked)).toMatchObject({
         reason: 'not_found',
         hint: 'The accounts there: "alice".',

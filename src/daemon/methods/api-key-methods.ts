@@ -15,15 +15,7 @@ import { revokePermission } from './app-methods.ts';
 import type { Handlers } from './services.ts';
 import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 
-export const apiKeyMethods: Pick<
-  Handlers,
-  | 'apiKey.set'
-  | 'apiKey.list'
-  | 'apiKey.compare'
-  | 'apiKey.remove'
-  | 'apiKey.permission.set'
-  | 'apiKey.permission.revoke'
-> = {
+export const apiKeyMethods = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
   'apiKey.list': ({ broker }) => ({ apiKeys: keyAnswers(broker) }),
@@ -42,7 +34,6 @@ export const apiKeyMethods: Pick<
     await apiKeys.remove(key);
     await audit.record({ event: 'apiKey', outcome: 'removed', endpoint: key.endpoint });
     await apiKeys.tidy();
-    return {};
   },
 
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
@@ -51,15 +42,13 @@ export const apiKeyMethods: Pick<
     if (decided.endpoint !== apiKeySubject(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);
     await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);
-    return {};
   },
 
   'apiKey.permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
     await revokePermission(broker, appId, apiKeySubject(requireKey(broker, resource)), 'revoked');
-    return {};
   },
-};
+} satisfies Partial<Handlers>;
 
 async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<ResultOf<'apiKey.set'>> {
   const { apiKeys, audit, clock } = broker.parts;

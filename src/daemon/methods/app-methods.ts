@@ -11,41 +11,22 @@ import { approvalRequestAnswer } from './open-requests.ts';
 import type { Handlers, Services } from './services.ts';
 import { requireUnchanged, permissionChange, denialOf } from '../approvals/widening.ts';
 
-export const appMethods: Pick<
-  Handlers,
-  | 'app.list'
-  | 'app.remove'
-  | 'permission.set'
-  | 'permission.revoke'
-  | 'request.list'
-  | 'request.answer'
-  | 'proxy.add'
-  | 'proxy.list'
-  | 'proxy.rotate'
-  | 'proxy.remove'
-  | 'forward.open'
-  | 'forward.list'
-  | 'forward.end'
-> = {
+export const appMethods = {
   'app.list': ({ broker }) => ({ apps: appAnswers(broker) }),
 
-  'app.remove': async (services, _caller, { app }) => {
-    await removeClient(services, services.broker.parts.apps.resolve(app));
-    return {};
-  },
+  'app.remove': (services, _caller, { app }) =>
+    removeClient(services, services.broker.parts.apps.resolve(app)),
 
   'permission.set': async ({ broker }, _caller, params, approved) => {
     const change = approved ?? permissionChange(broker, params);
     const decided = requireUnchanged(broker, params, change);
     await broker.consent.decide(decided, change.from);
     broker.userActed(decided.endpoint);
-    return {};
   },
 
   'permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
     await revokePermission(broker, appId, broker.canonical(resource), 'revoked');
-    return {};
   },
 
   'request.list': ({ broker, signIns }, caller) => ({
@@ -63,7 +44,6 @@ export const appMethods: Pick<
       ...(duration?.seconds === undefined ? {} : { time: duration.seconds * 1000 }),
       account,
     });
-    return {};
   },
 
   'proxy.add': async ({ proxies }, _caller, params) => ({ proxy: await proxies.add(params) }),
@@ -72,20 +52,14 @@ export const appMethods: Pick<
 
   'proxy.rotate': async ({ proxies }, _caller, { proxy }) => ({ proxy: await proxies.rotate(proxy) }),
 
-  'proxy.remove': async ({ proxies }, _caller, { proxy }) => {
-    await proxies.remove(proxy);
-    return {};
-  },
+  'proxy.remove': ({ proxies }, _caller, { proxy }) => proxies.remove(proxy),
 
   'forward.open': async ({ forwards }, caller, params) => ({ forward: await forwards.open(caller, params) }),
 
   'forward.list': ({ forwards }) => ({ forwards: forwards.list() }),
 
-  'forward.end': async ({ forwards }, _caller, { forward }) => {
-    await forwards.end(forward);
-    return {};
-  },
-};
+  'forward.end': ({ forwards }, _caller, { forward }) => forwards.end(forward),
+} satisfies Partial<Handlers>;
 
 /** Unpairs an app: its permissions, its key and its connections end. */
 export async function removeClient(

@@ -175,9 +175,9 @@ function handle(
   const result = handler(services, caller, params, approved);
   const { document } = services;
   const isUnverified = methodRow(method).showsRecords === true && document.isUnverified;
-  if (!isUnverified && !changesLists(method)) return result;
-  return mapMaybe(result, (answered) => {
+  return mapMaybe(result, (answered = {}) => {
     if (isUnverified) return { ...Object(answered), warning: notVerified };
+    if (!changesLists(method)) return answered;
     services.changed();
     return document.isOwed ? { ...Object(answered), warning: numberOwed } : answered;
   });

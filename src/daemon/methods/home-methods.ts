@@ -5,18 +5,7 @@ import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import { settingAnswer } from './answers.ts';
 import type { Handlers } from './services.ts';
 
-export const homeMethods: Pick<
-  Handlers,
-  | 'exception.set'
-  | 'settings.get'
-  | 'settings.set'
-  | 'audit.activity'
-  | 'audit.tail'
-  | 'status'
-  | 'broker.stop'
-  | 'subscribe'
-  | 'display.set'
-> = {
+export const homeMethods = {
   'exception.set': async ({ broker }, _caller, { server, name, on }) => {
     const { exceptions, servers, audit, signIns, refresher } = broker.parts;
     const canonical = broker.canonical(server);
@@ -28,7 +17,6 @@ export const homeMethods: Pick<
     const named = signIns.all().filter((signIn) => namesOfServers(signIn).some((one) => places.has(one)));
     if (on) await refresher.failures.tryAgain(named);
     await audit.record({ event: 'exception', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
-    return {};
   },
 
   'settings.get': (services) =>
@@ -45,21 +33,12 @@ export const homeMethods: Pick<
 
   status: (services) => services.status(),
 
-  'broker.stop': async (services) => {
-    await services.stop();
-    return {};
-  },
+  'broker.stop': (services) => services.stop(),
 
-  subscribe: (services, caller) => {
-    services.subscribe(caller);
-    return {};
-  },
+  subscribe: (services, caller) => services.subscribe(caller),
 
-  'display.set': (services, _caller, display) => {
-    services.setDisplay(display);
-    return {};
-  },
-};
+  'display.set': (services, _caller, display) => services.setDisplay(display),
+} satisfies Partial<Handlers>;
 
 /** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
 function spellings(broker: Broker, server: string, canonical: string): ReadonlySet<string> {

@@ -17,19 +17,13 @@ import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { refuseNeeded, registeredAnswers, removeRegistered, revokeEarlierOf } from './oauth-clients.ts';
 import type { Handlers } from './services.ts';
 
-export const registrationMethods: Pick<
-  Handlers,
-  'oauthClient.set' | 'oauthClient.list' | 'oauthClient.remove'
-> = {
+export const registrationMethods = {
   'oauthClient.set': ({ broker }, _caller, params) => enterRegistration(broker.parts, params),
 
   'oauthClient.list': ({ broker }) => ({ oauthClients: registeredAnswers(broker.parts) }),
 
-  'oauthClient.remove': async ({ broker }, _caller, params) => {
-    await removeRegistered(broker.parts, params);
-    return {};
-  },
-};
+  'oauthClient.remove': ({ broker }, _caller, params) => removeRegistered(broker.parts, params),
+} satisfies Partial<Handlers>;
 
 type Entry = ParamsOf<'oauthClient.set'>;
 

@@ -16,13 +16,13 @@ import { newestItem, requireStorable } from '../../vault/base/vault.ts';
 import type { Handlers } from './services.ts';
 
 /** The broker stops afterwards, and removes the files; the command that asked does it where the app is the broker. */
-export const resetMethods: Pick<Handlers, 'home.reset'> = {
+export const resetMethods = {
   'home.reset': async (services, _caller, params) => {
     const answer = await services.reset(params);
     await services.stop();
     return answer;
   },
-};
+} satisfies Partial<Handlers>;
 
 export interface ResetParts {
   readonly broker: Broker;

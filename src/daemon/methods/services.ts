@@ -61,11 +61,12 @@ export interface Services {
   stop(): Promise<void>;
 }
 
+/** A method whose answer has no fields may answer nothing. */
 export type Handlers = {
   readonly [M in MethodName]: (
     services: Services,
     caller: Caller,
     params: ParamsOf<M>,
     approved?: PermissionChange,
-  ) => MaybePromise<ResultOf<M>>;
+  ) => MaybePromise<ResultOf<M> | (ResultOf<M> extends Record<string, never> ? void : never)>;
 };

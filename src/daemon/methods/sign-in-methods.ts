@@ -16,10 +16,7 @@ const defaultTimeout = 600;
 /** Rows of a sign-in's timeline: about a day of a busy one, and it fits a terminal. */
 const timelineRows = 40;
 
-export const signInMethods: Pick<
-  Handlers,
-  'signIn.list' | 'signIn.show' | 'signIn.revoke' | 'signIn.start' | 'signIn.issuer' | 'signIn.answer'
-> = {
+export const signInMethods = {
   'signIn.list': ({ broker }, caller) => ({
     signIns: visibleSignIns(broker, caller).map((signIn) => signInAnswer(broker, signIn, caller)),
   }),
@@ -70,9 +67,8 @@ export const signInMethods: Pick<
     const page = broker.signInPage(id);
     if (redirect === undefined) page.showsError();
     else page.paste(redirect);
-    return {};
   },
-};
+} satisfies Partial<Handlers>;
 
 function startedElsewhere(): KeyturnError {
   return new KeyturnError('not_permitted', 'Another app started this sign-in.', {

@@ -17,10 +17,7 @@ import { revokePermission } from './app-methods.ts';
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
 
-export const tokenMethods: Pick<
-  Handlers,
-  'token.get' | 'token.prove' | 'token.reject' | 'url.show' | 'network.get' | 'permission.release'
-> = {
+export const tokenMethods = {
   'token.get': ({ broker, processes }, caller, params) => {
     const { scope, minimumValidity, challenge } = params;
     const request: TokenRequest = {
@@ -88,9 +85,8 @@ export const tokenMethods: Pick<
     const refused = subjects.find((subject) => denialOf(broker, appId, subject));
     if (refused !== undefined) throw deniedByUser(broker, appId, { endpoint, subject: refused });
     await releaseAll(broker, appId, subjects);
-    return {};
   },
-};
+} satisfies Partial<Handlers>;
 
 type Answer = ResultOf<'token.get'>;
 

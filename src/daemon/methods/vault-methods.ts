@@ -4,26 +4,17 @@ import type { Pause } from '../../broker/records/pause.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Handlers } from './services.ts';
 
-export const vaultMethods: Pick<
-  Handlers,
-  'vault.lock' | 'vault.unlock' | 'vault.passphrase' | 'backup.seal' | 'backup.open' | 'pause' | 'resume'
-> = {
-  'vault.lock': async ({ vaultLock }) => {
-    await vaultLock.lock('locked');
-    return {};
-  },
+export const vaultMethods = {
+  'vault.lock': ({ vaultLock }) => vaultLock.lock('locked'),
 
   'vault.unlock': async ({ vaultLock, document }, caller, params) => {
     await vaultLock.unlock(params, caller.signal);
     // So that `status` says what is wrong with the document. The vault is open all the same.
     await document.verify().catch(() => undefined);
-    return {};
   },
 
-  'vault.passphrase': async ({ vaultLock }, _caller, { current, next }) => {
-    await vaultLock.changePassphrase(current, next);
-    return {};
-  },
+  'vault.passphrase': ({ vaultLock }, _caller, { current, next }) =>
+    vaultLock.changePassphrase(current, next),
 
   'backup.seal': ({ backupKeys }) => backupKeys.seal(),
 
@@ -36,11 +27,8 @@ export const vaultMethods: Pick<
     return pauseAnswer(await kept);
   },
 
-  resume: async ({ pause }) => {
-    await pause.end();
-    return {};
-  },
-};
+  resume: ({ pause }) => pause.end(),
+} satisfies Partial<Handlers>;
 
 export function pauseAnswer({ since, until }: Pause): ResultOf<'pause'> {
   return { since: wholeSeconds(since), ...(until === undefined ? {} : { until: wholeSeconds(until) }) };
