@@ -1,58 +1,58 @@
-/** The owner's methods about API keys: setting one, what there is, its end, and which apps may have it. */
+/**
+ * The owner's methods about API keys: setting one, what there is, its end, and which apps may have it.
+ *
+ * Invariants: every text is bounded. Only `apiKey.set` and `apiKey.compare` take a value, and no answer here has one.
+ */
 import * as z from 'zod';
 
-import { ownersEnd } from './method.ts';
+import { maxLength } from '../wire/limits.ts';
+import { tokenPattern } from '../wire/values.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
 import { permission } from './schemas/app-schema.ts';
-import { keyCompared, keyIsSet, keyListed, keySet } from './schemas/api-key-schema.ts';
-import { empty, shownName, url } from './schemas/values.ts';
+import { empty, instant, keyPlace, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
 const app = shownName;
 
+const keySet = keyPlace.extend({
+  resource: url,
+  value: z.string().min(1).max(maxLength.key).regex(tokenPattern, 'visible ASCII without spaces'),
+  /** Don't ask whether the server offers a sign-in. */
+  unchecked: z.literal(true).optional(),
+});
+
+const keyListed = keyPlace.extend({
+  resource: url,
+  setAt: instant,
+  unchecked: z.literal(true).optional(),
+  /** When the server last rejected it, since the broker started. */
+  rejectedAt: instant.optional(),
+  /** Names of the apps that may have it. */
+  apps: z.array(z.string().max(maxLength.id)),
+});
+
+/** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its apps keep it. */
+const keyIsSet = z.object({ replaced: z.boolean(), permissionsStay: z.boolean() });
+
 export const apiKeyMethods = {
-  'apiKey.set': {
-    who: 'owner',
-    effect: 'widens',
-    usesRecords: true,
-    params: keySet,
-    result: keyIsSet,
-  },
-  'apiKey.list': {
-    who: 'owner',
-    effect: 'reads',
-    showsRecords: true,
-    isPolled: true,
-    params: empty,
-    result: z.object({ apiKeys: z.array(keyListed) }),
-  },
+  'apiKey.set': { ...ownersWiden, params: keySet, result: keyIsSet },
+  'apiKey.list': { ...ownersList, params: empty, result: z.object({ apiKeys: z.array(keyListed) }) },
   /** Whether the key of this server is this one, under the same header and scheme. */
   'apiKey.compare': {
     who: 'owner',
     effect: 'reads',
     usesRecords: true,
     mayPrompt: true,
-    params: keyCompared,
+    params: keySet.omit({ unchecked: true }),
     result: z.object({ same: z.boolean() }),
   },
-  'apiKey.remove': {
-    ...ownersEnd,
-    params: z.object({ resource: url }),
-    result: empty,
-  },
+  'apiKey.remove': { ...ownersEnd, params: z.object({ resource: url }), result: empty },
   /** As `permission.set`, for the API key of an endpoint: a key has neither scopes nor accounts. */
   'apiKey.permission.set': {
-    who: 'owner',
-    effect: 'mayWiden',
-    usesRecords: true,
+    ...ownersMayWiden,
     params: permission.omit({ scope: true }).extend({ app }),
     result: empty,
   },
-  'apiKey.permission.revoke': {
-    who: 'owner',
-    effect: 'mayWiden',
-    usesRecords: true,
-    params: z.object({ app, resource: url }),
-    result: empty,
-  },
+  'apiKey.permission.revoke': { ...ownersMayWiden, params: z.object({ app, resource: url }), result: empty },
 } as const satisfies Record<string, Method>;

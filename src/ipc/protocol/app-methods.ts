@@ -4,16 +4,9 @@
  */
 import * as z from 'zod';
 
-import { ownersEnd } from './method.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
-import {
-  forwardList,
-  forwardNamed,
-  forwardOpen,
-  forwardOpened,
-  pairedApp,
-  permission,
-} from './schemas/app-schema.ts';
+import { forward, forwardNamed, forwardOpen, pairedApp, permission } from './schemas/app-schema.ts';
 import { approvalRequest, approvalRequestAnswer } from './schemas/request-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
 import { account, empty, shownName, url } from './schemas/values.ts';
@@ -23,51 +16,19 @@ const app = shownName;
 
 export const appMethods = {
   // Apps, their permissions and their questions
-  'app.list': {
-    who: 'owner',
-    effect: 'reads',
-    showsRecords: true,
-    isPolled: true,
-    params: empty,
-    result: z.object({ apps: z.array(pairedApp) }),
-  },
-  'app.remove': {
-    ...ownersEnd,
-    params: z.object({ app }),
-    result: empty,
-  },
+  'app.list': { ...ownersList, params: empty, result: z.object({ apps: z.array(pairedApp) }) },
+  'app.remove': { ...ownersEnd, params: z.object({ app }), result: empty },
   'permission.set': {
-    who: 'owner',
-    effect: 'mayWiden',
-    usesRecords: true,
+    ...ownersMayWiden,
     params: permission.extend({ app, account: account.optional() }),
     result: empty,
   },
-  'permission.revoke': {
-    who: 'owner',
-    effect: 'mayWiden',
-    usesRecords: true,
-    params: z.object({ app, resource: url }),
-    result: empty,
-  },
-  'request.list': {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
-    params: empty,
-    result: z.object({ requests: z.array(approvalRequest) }),
-  },
+  'permission.revoke': { ...ownersMayWiden, params: z.object({ app, resource: url }), result: empty },
+  'request.list': { ...ownersShow, params: empty, result: z.object({ requests: z.array(approvalRequest) }) },
   'request.answer': { who: 'owner', effect: 'mayWiden', params: approvalRequestAnswer, result: empty },
 
   // Proxies: addresses for apps without a key
-  'proxy.add': {
-    who: 'owner',
-    effect: 'widens',
-    usesRecords: true,
-    params: proxyAdd,
-    result: z.object({ proxy }),
-  },
+  'proxy.add': { ...ownersWiden, params: proxyAdd, result: z.object({ proxy }) },
   'proxy.list': {
     who: 'owner',
     effect: 'reads',
@@ -76,27 +37,19 @@ export const appMethods = {
     result: z.object({ proxies: z.array(proxy) }),
   },
   /** The address of before is nobody's from now on. */
-  'proxy.rotate': {
-    ...ownersEnd,
-    params: proxyNamed,
-    result: z.object({ proxy }),
-  },
+  'proxy.rotate': { ...ownersEnd, params: proxyNamed, result: z.object({ proxy }) },
   /** The apps that came by it end with it. */
-  'proxy.remove': {
-    ...ownersEnd,
-    params: proxyNamed,
-    result: empty,
-  },
+  'proxy.remove': { ...ownersEnd, params: proxyNamed, result: empty },
 
   // Forwards: sockets for apps of another machine or of a sandbox
   /** It ends with this connection, which then gets `forward.ended`. */
-  'forward.open': {
+  'forward.open': { ...ownersWiden, params: forwardOpen, result: z.object({ forward }) },
+  'forward.list': {
     who: 'owner',
-    effect: 'widens',
-    usesRecords: true,
-    params: forwardOpen,
-    result: forwardOpened,
+    effect: 'reads',
+    isPolled: true,
+    params: empty,
+    result: z.object({ forwards: z.array(forward) }),
   },
-  'forward.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: forwardList },
   'forward.end': { who: 'owner', effect: 'narrows', params: forwardNamed, result: empty },
 } as const satisfies Record<string, Method>;

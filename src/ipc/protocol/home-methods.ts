@@ -1,22 +1,147 @@
-/** The owner's methods about the home: our clients, settings, waived rules, the audit log, the broker itself. */
+/**
+ * The owner's methods about the home: our clients, settings, waived rules, the audit log, the broker itself.
+ *
+ * Invariants: every text is bounded. A row of the audit log names apps, servers and scopes, and has no field for a token.
+ */
 import * as z from 'zod';
 
-import { ownersEnd } from './method.ts';
+import { maxLength } from '../wire/limits.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
-import { activeHour, auditRow, use } from './schemas/audit-schema.ts';
-import { reset } from './schemas/sign-in-schema.ts';
 import { clientIdentifier, registered, registration } from './schemas/oauth-client-schema.ts';
-import { approverState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
-import { status } from './schemas/status-schema.ts';
-import { empty, instant, exceptionName, url } from './schemas/values.ts';
-import { display } from './schemas/vault-schema.ts';
+import { proxyStanding } from './schemas/proxy-schema.ts';
+import {
+  approverState,
+  setting,
+  settingName,
+  settingText,
+  settingValue,
+  unapproved,
+} from './schemas/settings-schema.ts';
+import { empty, exceptionName, instant, url } from './schemas/values.ts';
+import { receipt } from './sign-in-methods.ts';
+import { display, pause, vaultState } from './vault-methods.ts';
+
+const auditRow = z.looseObject({
+  time: z.number(),
+  event: z.string(),
+  outcome: z.string().optional(),
+  app: z.string().optional(),
+  endpoint: z.string().optional(),
+  issuer: z.string().optional(),
+  scope: z.array(z.string()).optional(),
+  count: instant.optional(),
+  fingerprint: z.string().optional(),
+});
+
+/** What happened within one hour. `at`: its beginning in milliseconds, as times are in the log. */
+const activeHour = z.object({
+  at: z.number(),
+  handedOut: instant,
+  refused: instant,
+  refreshed: instant,
+  failed: instant,
+});
+
+/** An app that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
+const use = z.object({
+  app: z.string(),
+  endpoint: z.string(),
+  last: z.number(),
+  handedOut: z.array(instant),
+});
+
+/** What `status` answers. */
+const status = z.object({
+  version: z.string().max(maxLength.id),
+  pid: z.int().positive(),
+  home: z.string().max(maxLength.scope),
+  vault: z.string().max(maxLength.id),
+  /** Of a `sealed-file` vault. */
+  vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  /**
+   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a user types it.
+   * `isUsed`: that opened the vault.
+   */
+  vaultSource: z
+    .object({
+      from: z.literal(['file', 'credential', 'command']),
+      /** The path, or the name of the credential. */
+      name: settingText.optional(),
+      isUsed: z.boolean(),
+    })
+    .optional(),
+  vaultState,
+  /** All access is paused. Before the vault was asked (`homeState` is `unchecked`) this isn't known. */
+  pause: pause.optional(),
+  /** The user's own command; absent: the system's browser. */
+  browser: settingText.optional(),
+  /** Where the browser opens, e.g. `:0`; absent: in the app, or the broker has no display. */
+  display: settingText.optional(),
+  insecureLoopback: z.boolean(),
+  /** How many there are. */
+  signIns: z.int().nonnegative(),
+  apiKeys: z.int().nonnegative(),
+  apps: z.int().nonnegative(),
+  requests: z.int().nonnegative(),
+  exceptions: z.array(z.object({ server: url, names: z.array(exceptionName) })),
+  /** Where each proxy leads and listens, whether it does, and which apps came by it. */
+  proxies: z.array(proxyStanding),
+  /** How many forwards are open. */
+  forwards: z.int().nonnegative(),
+  /** Files that count for nothing, were left as they are, and why. */
+  unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
+  /** What the document says of this home. */
+  homeState: z.object({
+    /** `unchecked`: the vault was not needed yet. `memory`: a memory vault, which remembers nothing of it. */
+    state: z.literal(['unchecked', 'checked', 'memory', 'mismatched']),
+    approver: approverState,
+    /** The vault of this home was opened, now or at an earlier start. Until then, another one can be chosen. */
+    hasOpenedVault: z.boolean(),
+    /** A card about the settings waits, and nothing goes to the network until it is answered. */
+    isWaiting: z.boolean(),
+    /** Why it is `mismatched`: its files and its vault do not belong together. */
+    why: z.string().optional(),
+    /**
+     * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `inEffect` applies;
+     * elsewhere `value` does.
+     */
+    differing: z.array(unapproved),
+  }),
+  /** Settings that were recorded or changed, by name. */
+  settings: z.record(settingName, settingValue),
+  log: z.object({
+    level: z.string().max(maxLength.id),
+    /** Absent: the terminal. */
+    file: settingText.optional(),
+    /** False: it could not be written the last time. */
+    ok: z.boolean(),
+  }),
+  /** The audit log can't be written: why, how many rows wait in memory, and how many had no room there. */
+  audit: z
+    .object({ why: z.string(), hint: z.string().optional(), waiting: instant, lost: instant })
+    .optional(),
+  /** What the broker could not do to shield its process, in sentences; empty where it did everything. */
+  unshielded: z.array(settingText),
+  /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
+  clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
+});
+
+/** What ending everything came to. */
+const reset = z.object({
+  revoked: z.array(receipt),
+  /** Our OAuth clients that stay registered at their issuers. */
+  oauthClients: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
+  /** Record files that could not be read: what they named was neither revoked nor removed. */
+  unreadable: z.array(z.string().max(4096)),
+  /** What the vault would not let go of, as a sentence; absent where it is empty. */
+  vaultLeft: z.string().max(maxLength.scope).optional(),
+});
 
 export const homeMethods = {
   // Our OAuth clients at authorization servers
   'oauthClient.set': {
-    who: 'owner',
-    effect: 'widens',
-    usesRecords: true,
+    ...ownersWiden,
     params: registration,
     /** The redirect URI to register at the issuer; absent for a client that needs no person. */
     result: z.object({
@@ -26,10 +151,7 @@ export const homeMethods = {
     }),
   },
   'oauthClient.list': {
-    who: 'owner',
-    effect: 'reads',
-    showsRecords: true,
-    isPolled: true,
+    ...ownersList,
     params: empty,
     result: z.object({ oauthClients: z.array(registered) }),
   },
@@ -42,10 +164,7 @@ export const homeMethods = {
 
   // Settings and waived rules
   'settings.get': {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
+    ...ownersShow,
     params: empty,
     result: z.object({
       settings: z.record(settingName, settingValue),
@@ -61,9 +180,7 @@ export const homeMethods = {
     result: z.object({ inForce: z.literal(['now', 'nextStart']) }),
   },
   'exception.set': {
-    who: 'owner',
-    effect: 'mayWiden',
-    usesRecords: true,
+    ...ownersMayWiden,
     /** The MCP server's endpoint, or an issuer. */
     params: z.object({ server: url, name: exceptionName, on: z.boolean() }),
     result: empty,
@@ -71,19 +188,13 @@ export const homeMethods = {
 
   // The audit log
   'audit.tail': {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
+    ...ownersShow,
     params: z.object({ count: z.int().min(1).max(1000) }),
     /** Oldest first; times in milliseconds. `skipped`: how many lines among them aren't rows. */
     result: z.object({ rows: z.array(auditRow), skipped: instant.optional() }),
   },
   'audit.activity': {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
+    ...ownersShow,
     /** A week at most. */
     params: z.object({ hours: z.int().min(1).max(168) }),
     /** `hours`: oldest first, the last one is not over. `uses`: the most used first. */
@@ -91,31 +202,10 @@ export const homeMethods = {
   },
 
   // The broker
-  status: {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
-    params: empty,
-    result: status,
-  },
-  subscribe: {
-    who: 'any',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
-    params: empty,
-    result: empty,
-  },
+  status: { ...ownersShow, params: empty, result: status },
+  subscribe: { ...ownersShow, who: 'any', params: empty, result: empty },
   /** Where the user's command runs: the browser opens there, unless the broker is the app. */
-  'display.set': {
-    who: 'owner',
-    effect: 'reads',
-    isPolled: true,
-    inMismatchedHome: true,
-    params: display,
-    result: empty,
-  },
+  'display.set': { ...ownersShow, params: display, result: empty },
   /** Answers when every rotated token is in the vault. */
   'broker.stop': {
     who: 'owner',

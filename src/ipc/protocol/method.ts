@@ -50,5 +50,11 @@ export interface Method {
   readonly clientHint?: string;
 }
 
-/** Of the methods that end what a record allows. */
+/** What ends what a record allows, widens by a record, or may. */
 export const ownersEnd = { who: 'owner', effect: 'narrows', usesRecords: true } as const;
+export const ownersWiden = { who: 'owner', effect: 'widens', usesRecords: true } as const;
+export const ownersMayWiden = { who: 'owner', effect: 'mayWiden', usesRecords: true } as const;
+
+/** What the owner's windows and commands show, of any home; and lists of records. */
+export const ownersShow = { who: 'owner', effect: 'reads', isPolled: true, inMismatchedHome: true } as const;
+export const ownersList = { who: 'owner', effect: 'reads', isPolled: true, showsRecords: true } as const;

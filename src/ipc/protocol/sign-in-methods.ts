@@ -1,11 +1,159 @@
-/** The methods about sign-ins: what there is, its end, and a new one that the user starts. */
+/**
+ * The methods about sign-ins: what there is, its end, and a new one that the user starts.
+ *
+ * Invariant: states and never secrets: no answer here has a field for a token.
+ */
 import * as z from 'zod';
 
-import { ownersEnd } from './method.ts';
+import { maxLength } from '../wire/limits.ts';
+import { ownersEnd, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
-import { explanation, signIn, signInNamed, receipt } from './schemas/sign-in-schema.ts';
-import { loginAnswer, loginStart } from './schemas/request-schema.ts';
-import { empty, url } from './schemas/values.ts';
+import { signInMethod } from './schemas/request-schema.ts';
+import {
+  account,
+  empty,
+  exceptionName,
+  id,
+  instant,
+  scope,
+  seconds,
+  shownName,
+  state,
+  url,
+} from './schemas/values.ts';
+
+/** What became of the tokens of a sign-in that was ended here. */
+const receiptFields = {
+  /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
+  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
+  endedAt: instant.optional(),
+  /** Until when an access token that was handed out may still work; absent where none can. */
+  liveUntil: instant.optional(),
+  /** While pending: when the issuer is asked next, and until when it is tried. */
+  nextTry: instant.optional(),
+  triedUntil: instant.optional(),
+};
+
+/** One sign-in, as the user or the app sees it. Never a token. */
+const signIn = z.object({
+  id,
+  resource: url,
+  endpoint: url,
+  issuer: url,
+  account: account.optional(),
+  scope,
+  /** `active`, `refreshing` (a refresh is under way), `signInRequired` (only a new sign-in helps) or `revoked`. */
+  state,
+  /** Rules that the user waived for this server. */
+  exceptions: z.array(exceptionName),
+  /** Why a sign-in is needed. */
+  why: z.string().max(maxLength.url).optional(),
+  /** Of a revoked sign-in. */
+  ...receiptFields,
+  receipt: receiptFields.receipt.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.literal(['resource', 'unbound', 'other']).optional(),
+  /** `DPoP`: its tokens are bound to a DPoP key of the broker. */
+  tokenType: z.literal(['Bearer', 'DPoP']).optional(),
+  expires_at: instant.optional(),
+  lastRefreshedAt: instant.optional(),
+  /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
+  trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
+  /** A refresh with an unknown outcome: the broker stopped during it, or the answer was lost. */
+  lostRefresh: z.object({ startedAt: instant, cause: z.literal(['brokerStopped', 'answerLost']) }).optional(),
+  /** Names of the apps that may use it; an app sees only its own. */
+  apps: z.array(shownName),
+});
+
+/** A sign-in by its id, or every sign-in of an endpoint. */
+const signInNamed = z
+  .object({ id: id.optional(), resource: url.optional(), account: account.optional() })
+  .refine(
+    (params) => (params.id === undefined) !== (params.resource === undefined),
+    'exactly one of id and resource names the sign-in',
+  );
+
+const sentence = z.string().max(maxLength.scope);
+
+/** A sign-in's state, what happens next, and what became of it. */
+const explanation = z.object({
+  signIn,
+  signedInAt: instant,
+  /** Its state, and what happens next, in words for the user. */
+  now: sentence,
+  next: sentence,
+  lostRefresh: sentence.optional(),
+  /** Where a token isn't bound to this server. */
+  audience: sentence.optional(),
+  /** Where its tokens are bound to a DPoP key. */
+  dpopKey: sentence.optional(),
+  /** If its clock is more than a minute off. */
+  clock: sentence.optional(),
+  /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
+  clockAhead: z.int().optional(),
+  /** Apps whose rejected tokens are not replaced for now; an app sees its own. */
+  rejections: z
+    .array(
+      z.object({
+        app: shownName,
+        operation: z.string().max(maxLength.operation).optional(),
+        until: instant,
+      }),
+    )
+    .optional(),
+  /** What brings the next access token, and not before when; absent for a sign-in that is over. */
+  refresh: z
+    .object({
+      by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),
+      after: instant.optional(),
+    })
+    .optional(),
+  /** What the audit log has about it, oldest first; an app sees what is its own. */
+  timeline: z.array(
+    z.object({
+      at: instant,
+      event: z.string(),
+      outcome: z.string(),
+      app: z.string().optional(),
+      /** So many of the same kind within a minute. */
+      count: instant.optional(),
+    }),
+  ),
+});
+
+/** What ending a sign-in came to. */
+export const receipt = z.object({
+  id,
+  resource: url,
+  issuer: url,
+  account,
+  ...receiptFields,
+});
+
+const loginStart = z.object({
+  resource: url,
+  method: signInMethod.optional(),
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  issuer: url.optional(),
+  /** By a client that is registered again, where the page of the one there is shows an error. */
+  newClient: z.literal(true).optional(),
+  timeout: seconds.optional(),
+});
+
+/** What the user says of a sign-in's page. */
+const loginAnswer = z
+  .object({
+    id,
+    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    redirect: z.string().min(1).max(maxLength.challenge).optional(),
+    /** It shows an error where the sign-in should be. */
+    isErrorPage: z.literal(true).optional(),
+  })
+  .refine(
+    ({ redirect, isErrorPage }) => (redirect === undefined) !== (isErrorPage === undefined),
+    'exactly one of redirect and isErrorPage',
+  );
 
 export const signInMethods = {
   'signIn.list': {
@@ -32,9 +180,7 @@ export const signInMethods = {
     result: z.object({ revoked: z.array(receipt) }),
   },
   'signIn.start': {
-    who: 'owner',
-    effect: 'widens',
-    usesRecords: true,
+    ...ownersWiden,
     signsIn: true,
     mayPrompt: true,
     params: loginStart,

@@ -1,21 +1,113 @@
-/** The methods by which an app gets, rejects and gives up tokens. */
+/**
+ * The methods by which an app gets, rejects and gives up tokens, shows an address of its server, and learns the broker's
+ * way to servers.
+ *
+ * Invariant: every text is bounded.
+ */
 import * as z from 'zod';
 
+import { maxLength } from '../wire/limits.ts';
+import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
 import type { Method } from './method.ts';
-import { networkGet, networkResult } from './schemas/network-schema.ts';
-import {
-  keyResult,
-  permissionRelease,
-  tokenGet,
-  tokenProve,
-  tokenProveResult,
-  tokenReject,
-  tokenRejectResult,
-  tokenResult,
-  urlShow,
-  urlShowResult,
-} from './schemas/token-schema.ts';
-import { empty } from './schemas/values.ts';
+import { account, empty, id, instant, keyPlace, scope, seconds, url } from './schemas/values.ts';
+
+const challenge = z.object({
+  status: z.literal([401, 403]),
+  wwwAuthenticate: z.string().max(maxLength.challenge).optional(),
+});
+
+const accessToken = z.string().min(1).max(maxLength.token).regex(tokenPattern);
+
+export const tokenResult = z.object({
+  access_token: accessToken,
+  token_type: z.string().min(1).max(maxLength.id),
+  /** Absent, both: the server stated no lifetime. */
+  expires_at: instant.optional(),
+  expires_in: instant.optional(),
+  scope,
+  resource: url,
+  account,
+  issuer: url,
+  tokenId: id,
+});
+
+/** An API key, in place of a token. `value` is the whole value of the header, with the scheme. */
+export const keyResult = keyPlace.extend({
+  kind: z.literal('apiKey'),
+  value: z.string().min(1).max(maxLength.token).regex(keyValuePattern),
+  resource: url,
+  apiKeyId: id,
+});
+
+/** Without it, tokens only. */
+const kinds = z
+  .array(z.literal(['token', 'apiKey']))
+  .min(1)
+  .max(2)
+  .optional();
+
+export const tokenGet = z.object({
+  resource: url,
+  /** What the app can use. */
+  kinds,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  minimumValidity: seconds.optional(),
+  challenge: challenge.optional(),
+  operation: z.string().max(maxLength.operation).optional(),
+  interaction: z.literal(['never', 'allow']).optional(),
+  timeout: seconds.optional(),
+  /** When the timeout is over, the broker goes on with the question and the sign-in, for ten minutes. */
+  detached: z.boolean().optional(),
+});
+
+/** One request of the app. */
+export const tokenProve = z.object({
+  tokenId: id,
+  method: z.string().max(maxLength.httpMethod).regex(methodPattern),
+  /** Absolute. Its query doesn't matter, and may be left out. */
+  url: url.refine((text) => URL.canParse(text), 'it is no URL'),
+  /** What the MCP server wants in the proof (RFC 9449 §9). */
+  nonce: z.string().max(maxLength.nonce).regex(noncePattern).optional(),
+});
+
+export const tokenReject = z
+  .object({
+    tokenId: id.optional(),
+    access_token: accessToken.optional(),
+    apiKeyId: id.optional(),
+    status: z.int().min(400).max(599),
+    challenge: challenge.optional(),
+    operation: z.string().max(maxLength.operation).optional(),
+    /** The MCP server took this very token before. */
+    worked: z.boolean().optional(),
+  })
+  .refine(
+    ({ tokenId, access_token, apiKeyId }) =>
+      [tokenId, access_token, apiKeyId].filter((named) => named !== undefined).length === 1,
+    'exactly one of tokenId, access_token and apiKeyId names what was rejected',
+  );
+
+export const tokenRejectResult = z.object({
+  rejected: z.boolean(),
+  token: tokenResult.optional(),
+  retryAfter: seconds.optional(),
+});
+
+/** An address that the MCP server asks the user to open, with the server's words about it. */
+export const urlShow = z.object({
+  resource: url,
+  url: z.string().min(1).max(maxLength.challenge),
+  message: z.string().max(maxLength.sentence).optional(),
+});
+
+/** The broker's way to servers. */
+export const networkResult = z.object({
+  authorities: z.string().min(1).max(maxLength.authorities).optional(),
+  httpsProxy: url.optional(),
+  noProxy: z.string().min(1).max(maxLength.setting).optional(),
+  proxyCredentials: z.literal('withheld').optional(),
+});
 
 export const tokenMethods = {
   'token.get': {
@@ -31,7 +123,8 @@ export const tokenMethods = {
     effect: 'reads',
     usesRecords: true,
     params: tokenProve,
-    result: tokenProveResult,
+    /** The value of the DPoP header. */
+    result: z.object({ proof: z.string().max(maxLength.token).regex(proofPattern) }),
   },
   'token.reject': {
     who: 'app',
@@ -41,14 +134,20 @@ export const tokenMethods = {
     result: tokenRejectResult,
   },
   /** An approval opens an address in the user's browser. It gives nobody access. */
-  'url.show': { who: 'app', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
+  'url.show': {
+    who: 'app',
+    effect: 'asks',
+    usesRecords: true,
+    params: urlShow,
+    result: z.object({ action: z.literal(['accept', 'decline', 'cancel']) }),
+  },
   /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
-  'network.get': { who: 'app', effect: 'reads', params: networkGet, result: networkResult },
+  'network.get': { who: 'app', effect: 'reads', params: z.object({ resource: url }), result: networkResult },
   'permission.release': {
     who: 'app',
     effect: 'narrows',
     usesRecords: true,
-    params: permissionRelease,
+    params: z.object({ resource: url, kinds }),
     result: empty,
   },
 } as const satisfies Record<string, Method>;

@@ -1,16 +1,86 @@
-/** The owner's methods about the vault's lock and keys of backups, and about the pause of all access. */
+/**
+ * The owner's methods about the vault's lock and keys of backups, and about the pause of all access.
+ *
+ * Invariant: every text is bounded, and nothing here comes back from the broker but the state and a backup's key.
+ */
 import * as z from 'zod';
 
+import { maxLength } from '../wire/limits.ts';
+import { ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
-import { pause } from './schemas/pause-schema.ts';
 import { empty, instant } from './schemas/values.ts';
-import {
-  backupOpen,
-  backupOpened,
-  backupSealed,
-  desktopSession,
-  passphrase,
-} from './schemas/vault-schema.ts';
+
+const sentence = z.string().max(maxLength.scope);
+
+/** A passphrase as it is typed; the vault bounds it too. */
+const passphrase = z.string().min(1).max(1024);
+
+/** Bytes of a Unix socket's address, and some room for what D-Bus writes around it. */
+const busAddress = z
+  .string()
+  .max(256)
+  .regex(/^unix:(path=\/|abstract=)[A-Za-z0-9_./%\\-]+(,guid=[0-9a-f]{32})?$/);
+const absolutePath = z
+  .string()
+  .max(1024)
+  .regex(/^\/[^\p{Cc}]*$/u);
+const displayName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9_.:/-]+$/);
+
+/**
+ * The display of the caller, for the browser of a broker without a window. What no desktop writes is left out: nobody's
+ * sign-in should fail of it.
+ */
+export const display = z.object({
+  DISPLAY: displayName.optional().catch(undefined),
+  WAYLAND_DISPLAY: displayName.optional().catch(undefined),
+  XAUTHORITY: absolutePath.optional().catch(undefined),
+  DBUS_SESSION_BUS_ADDRESS: busAddress.optional().catch(undefined),
+  XDG_CURRENT_DESKTOP: displayName.optional().catch(undefined),
+});
+
+/** The desktop session of the caller, for the keychain's helper process and for nothing else. */
+const desktopSession = z.object({
+  DBUS_SESSION_BUS_ADDRESS: busAddress,
+  DISPLAY: displayName.optional(),
+  WAYLAND_DISPLAY: displayName.optional(),
+  XAUTHORITY: absolutePath.optional(),
+  XDG_RUNTIME_DIR: absolutePath.optional(),
+});
+
+export const vaultState = z.object({
+  state: z.literal([
+    'unused',
+    'new',
+    'open',
+    'slow',
+    'locked',
+    'keychainLocked',
+    'waiting',
+    'absent',
+    'crashed',
+    'full',
+    'damaged',
+  ]),
+  since: instant,
+  what: sentence.optional(),
+  hint: sentence.optional(),
+});
+
+/** Of a file that the vault seals for its owner: 32 bytes, base64url. */
+const backupKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+
+/** The key of a backup, sealed. Nonce, key and tag: 60 bytes, base64url. */
+const sealedKey = z.string().regex(/^[A-Za-z0-9_-]{80}$/);
+
+/** A pause of all access. */
+export const pause = z.object({
+  since: instant,
+  /** Absent: until the user resumes. */
+  until: instant.optional(),
+});
 
 export const vaultMethods = {
   // The vault's lock
@@ -30,15 +100,21 @@ export const vaultMethods = {
 
   // Backups of programs' configuration that a command changes
   /** A new key and the same one sealed. It opens nothing that was sealed before. */
-  'backup.seal': { who: 'owner', effect: 'reads', mayPrompt: true, params: empty, result: backupSealed },
+  'backup.seal': {
+    who: 'owner',
+    effect: 'reads',
+    mayPrompt: true,
+    params: empty,
+    result: z.object({ key: backupKey, sealedKey }),
+  },
   /** What the backup holds may be a secret that stood in plain text then. */
   'backup.open': {
     who: 'owner',
     effect: 'widens',
     changesNoList: true,
     mayPrompt: true,
-    params: backupOpen,
-    result: backupOpened,
+    params: z.object({ sealedKey }),
+    result: z.object({ key: backupKey }),
   },
 
   // The pause of all access
@@ -51,10 +127,8 @@ export const vaultMethods = {
     result: pause,
   },
   resume: {
-    who: 'owner',
-    effect: 'widens',
     // The records are verified first: by then the vault has said whether a pause stands.
-    usesRecords: true,
+    ...ownersWiden,
     mayPrompt: true,
     params: empty,
     result: empty,

@@ -1,7 +1,7 @@
 /** What of the broker's own way to servers leaves it: settings, and no secret in them. */
 import { expect, it } from 'vitest';
 import { handedNetwork } from '../../../src/daemon/system/handed-network.ts';
-import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
+import { networkResult } from '../../../src/ipc/protocol/token-methods.ts';
 
 const block = (kind: string, text: string): string =>
   `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----`;

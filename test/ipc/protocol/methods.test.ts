@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
-import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
-import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/schemas/token-schema.ts';
+import { networkResult, tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-methods.ts';
 import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
 import { isNetworkResult } from '../../../src/ipc/wire/network-messages.ts';
 import { isTokenRejectResult, isTokenResult } from '../../../src/ipc/wire/token-messages.ts';

@@ -8,8 +8,7 @@ import * as z from 'zod';
 
 import { appProcess, executable } from './app-process-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
-import { keyPlace } from './api-key-schema.ts';
-import { account, day, id, instant, scope, shownName, url } from './values.ts';
+import { account, day, id, instant, keyPlace, scope, shownName, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -65,7 +64,7 @@ const socketPath = z.string().regex(/^\/[^\0]{1,107}$/);
 
 const maxResources = 64;
 
-const forward = forwardOrigin.extend({
+export const forward = forwardOrigin.extend({
   id,
   /** Where the broker listens on this machine. */
   socket: socketPath,
@@ -99,7 +98,3 @@ export const forwardOpen = z
 
 /** A label or an id. */
 export const forwardNamed = z.object({ forward: z.string().min(1).max(64) });
-
-export const forwardOpened = z.object({ forward });
-
-export const forwardList = z.object({ forwards: z.array(forward) });

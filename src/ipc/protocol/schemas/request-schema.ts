@@ -7,7 +7,6 @@ import * as z from 'zod';
 
 import { appProcess } from './app-process-schema.ts';
 import { forwardOrigin } from './app-schema.ts';
-import { keyPlace } from './api-key-schema.ts';
 import {
   assertionSource,
   authMethod,
@@ -15,7 +14,18 @@ import {
   registrationGrantType,
 } from './oauth-client-schema.ts';
 import { allowedGroup, settingName, settingText, settingValue, unapproved } from './settings-schema.ts';
-import { account, day, id, instant, exceptionName, scope, seconds, shownName, state, url } from './values.ts';
+import {
+  account,
+  day,
+  exceptionName,
+  id,
+  instant,
+  keyPlace,
+  scope,
+  shownName,
+  state,
+  url,
+} from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
@@ -50,7 +60,7 @@ export const approvalRequestAnswer = z.object({
 });
 
 /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
-const signInMethod = z.literal(['browser', 'paste', 'device']);
+export const signInMethod = z.literal(['browser', 'paste', 'device']);
 
 export const approvalRequest = z.object({
   id,
@@ -161,28 +171,3 @@ export const approvalRequest = z.object({
   expiresAt: instant.optional(),
   state,
 });
-
-export const loginStart = z.object({
-  resource: url,
-  method: signInMethod.optional(),
-  scope: scope.min(1).optional(),
-  account: account.optional(),
-  issuer: url.optional(),
-  /** By a client that is registered again, where the page of the one there is shows an error. */
-  newClient: z.literal(true).optional(),
-  timeout: seconds.optional(),
-});
-
-/** What the user says of a sign-in's page. */
-export const loginAnswer = z
-  .object({
-    id,
-    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
-    redirect: z.string().min(1).max(maxLength.challenge).optional(),
-    /** It shows an error where the sign-in should be. */
-    isErrorPage: z.literal(true).optional(),
-  })
-  .refine(
-    ({ redirect, isErrorPage }) => (redirect === undefined) !== (isErrorPage === undefined),
-    'exactly one of redirect and isErrorPage',
-  );

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { maxLength } from '../../wire/limits.ts';
-import { idPattern } from '../../wire/values.ts';
+import { headerPattern, idPattern, schemePattern } from '../../wire/values.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
 export const day = 24 * 60 * 60;
@@ -34,3 +34,9 @@ export const exceptionName = z.literal([
   'audience',
   'private-address',
 ]);
+
+const header = z.string().regex(headerPattern, 'no name of a header');
+const scheme = z.string().regex(schemePattern, 'no scheme');
+
+/** Where a key goes, as cards and lists show it. */
+export const keyPlace = z.object({ header, scheme: scheme.optional() });
