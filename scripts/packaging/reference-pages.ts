@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { topics } from '../../src/cli/main.ts';
 import { reasons } from '../../src/base/errors.ts';
-import { settingChoices, type SettingName } from '../../src/daemon/settings/setting-choices.ts';
+import { settingNames } from '../../src/daemon/settings/setting-choices.ts';
 import {
   defaultSettings,
   appliesImmediately,
@@ -39,12 +39,12 @@ function reasonRows(): Rows {
 
 function settingRows(): Rows {
   const defaults: Partial<Settings> = defaultSettings;
-  return (Object.keys(settingChoices) as SettingName[]).map((name) => [
+  return settingNames.map((name) => [
     name,
-    variables[name].map(code).join(', ') || '–',
+    variables[name]?.map(code).join(', ') || '–',
     defaults[name] === undefined ? '–' : code(String(defaults[name])),
-    appliesImmediately[name] ? 'at once' : 'at the next start',
-    trustRequired[name] === 'approved' ? 'yes' : 'no',
+    appliesImmediately.has(name) ? 'at once' : 'at the next start',
+    trustRequired(name) === 'approved' ? 'yes' : 'no',
   ]);
 }
 

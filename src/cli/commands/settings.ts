@@ -1,13 +1,11 @@
 /** `keyturn settings`: lists the settings, prints one of them, or changes one. */
 import { didYouMean } from '../../base/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
-import { settingChoices } from '../../daemon/settings/setting-choices.ts';
+import { settingChoices, settingNames } from '../../daemon/settings/setting-choices.ts';
 import { ask, askWhere } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say } from '../terminal/output.ts';
-
-const settingNames = Object.keys(settingChoices);
 
 type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
 

@@ -16,6 +16,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import type { DocumentList } from '../../store/home-document.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { readExtraAuthorities } from '../system/authorities.ts';
 import type { ExtraAuthorities } from '../system/authorities.ts';
 import {
@@ -24,10 +25,12 @@ import {
   inForce,
   isDenied,
   nothingApproved,
+  readWritten,
+  sameFile,
   toApproved,
   withSetting,
 } from '../settings/approved-settings.ts';
-import type { ApprovedSettings, Difference } from '../settings/approved-settings.ts';
+import type { ApprovedSettings, Difference, WrittenSettings } from '../settings/approved-settings.ts';
 import { appClosed } from './app-closed.ts';
 import type { HomeRecord } from './home-record.ts';
 import type { Home } from './home.ts';
@@ -42,10 +45,8 @@ import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
 import { allowedIn, removeAllowed } from './first-use.ts';
 import type { AllowedRecords } from './first-use.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';
-import { asApproved, differencesFrom, readWritten, sameFile } from '../settings/written-settings.ts';
-import type { WrittenSettings } from '../settings/written-settings.ts';
 
-export interface HomeCheckParts {
+interface HomeCheckParts {
   readonly home: Pick<Home, 'isNew' | 'document'>;
   readonly book: SettingsBook;
   readonly vault: Pick<Vault, 'kind'>;
@@ -66,19 +67,10 @@ export interface HomeCheckParts {
   readonly log: WriteLog;
 }
 
-export interface HomeState {
-  /** `unchecked`: the vault was not needed yet. `memory`: such a vault keeps nothing from earlier starts. */
-  readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
-  /** Who may approve in this home. `appClosed`: only the Keyturn app, and it doesn't run. */
-  readonly approver: 'unknown' | 'command' | 'app' | 'appClosed' | 'either';
-  /** The vault of this home was opened, now or at an earlier start. */
-  readonly hasOpenedVault: boolean;
-  /** The card about the settings waits; until then nothing goes out. */
-  readonly isWaiting: boolean;
-  readonly why?: string;
+type HomeState = Omit<ResultOf<'status'>['homeState'], 'differing'> & {
   /** From the approved settings; where a broker without a window decides, from those that it used last. */
   readonly differing: readonly Difference[];
-}
+};
 
 export class HomeCheck {
   readonly #parts: HomeCheckParts;
@@ -106,7 +98,7 @@ export class HomeCheck {
   begin(): void {
     const { home, vault, isKeyturnApp } = this.#parts;
     if (this.#mismatch || !isKeyturnApp || !(home.isNew || vault.kind === 'memory')) return;
-    this.#different = this.#differencesFrom(nothingApproved);
+    this.#different = differences(this.#written(), nothingApproved);
     if (this.#different.length > 0) this.#askOnce();
   }
 
@@ -167,9 +159,7 @@ export class HomeCheck {
       differing: this.#different,
       isWaiting: this.#isWaiting,
     };
-    if (this.#mismatch) {
-      return { ...common, state: 'mismatched', why: this.#mismatch.message };
-    }
+    if (this.#mismatch) return { ...common, state: 'mismatched', why: this.#mismatch.message };
     if (vault.kind === 'memory') return { ...common, state: 'memory' };
     return { ...common, state: this.#record ? 'checked' : 'unchecked' };
   }
@@ -237,11 +227,10 @@ export class HomeCheck {
     const { book } = this.#parts;
     this.#record = record;
     const approved = record.approved ?? nothingApproved;
-    this.#different = this.#differencesFrom(approved);
+    this.#different = differences(this.#written(), approved);
     book.applyApproved(inForce(book.written, this.#different), this.#different);
     const { extraAuthorities } = book.current;
-    this.#extraAuthorities =
-      extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, approved);
+    this.#extraAuthorities = sameFile(extraAuthorities, approved);
   }
 
   /** In a broker without a window that may approve: what is in the file is in force, and the document remembers it. */
@@ -250,14 +239,13 @@ export class HomeCheck {
     const { extraAuthorities } = book.written;
     this.#extraAuthorities =
       extraAuthorities === undefined ? undefined : readExtraAuthorities(extraAuthorities);
-    this.#different = record.lastUsed
-      ? differences(book.written, record.lastUsed, this.#extraAuthorities)
-      : [];
+    const written = { settings: book.written, authorities: this.#extraAuthorities };
+    this.#different = record.lastUsed ? differences(written, record.lastUsed) : [];
     const names = this.#different.map(({ name }) => name);
     if (names.length > 0)
       log(`settings were changed since the last start, and are in force: ${names.join(', ')}`, 'warn');
     const isNews = !record.lastUsed || names.length > 0;
-    const known = isNews ? { ...record, lastUsed: toApproved(book.written, this.#extraAuthorities) } : record;
+    const known = isNews ? { ...record, lastUsed: toApproved(written) } : record;
     await this.#keep(record, known);
     this.#record = known;
   }
@@ -287,7 +275,7 @@ export class HomeCheck {
     shown: WrittenSettings,
   ): Promise<void> {
     if (!this.#record) {
-      this.#earlyAnswer = verdict === 'approve' ? asApproved(shown) : 'deny';
+      this.#earlyAnswer = verdict === 'approve' ? toApproved(shown) : 'deny';
       return;
     }
     // What was not stored was not answered: the card comes back at the next start.
@@ -343,10 +331,6 @@ export class HomeCheck {
     if (isKeyturnApp) return this.#record?.approver === 'either' ? 'either' : 'app';
     if (!this.#record) return 'unknown';
     return this.#record.approver === 'app' ? 'appClosed' : this.#record.approver;
-  }
-
-  #differencesFrom(approved: ApprovedSettings): Difference[] {
-    return differencesFrom(this.#written(), approved);
   }
 
   #written(): WrittenSettings {

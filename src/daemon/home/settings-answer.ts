@@ -4,11 +4,15 @@
  * Invariant: a written value is in force without an approval only if it takes access away.
  */
 import { KeyturnError } from '../../base/errors.ts';
-import { inForce, nothingApproved, toApproved, withSetting } from '../settings/approved-settings.ts';
-import type { ApprovedSettings, Difference } from '../settings/approved-settings.ts';
-import { asApproved, differencesFrom } from '../settings/written-settings.ts';
+import {
+  differences,
+  inForce,
+  nothingApproved,
+  toApproved,
+  withSetting,
+} from '../settings/approved-settings.ts';
+import type { ApprovedSettings, Difference, WrittenSettings } from '../settings/approved-settings.ts';
 import type { SettingsQuestion } from '../settings/settings-card.ts';
-import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
 
 /**
@@ -16,7 +20,8 @@ import type { HomeRecord } from './home-record.ts';
  * can't undo them.
  */
 function countingAnyway(written: WrittenSettings): ApprovedSettings {
-  return toApproved(inForce(written.settings, differencesFrom(written, nothingApproved)), undefined);
+  const settings = inForce(written.settings, differences(written, nothingApproved));
+  return toApproved({ settings, authorities: undefined });
 }
 
 /**
@@ -29,11 +34,11 @@ export function decided(
   early: ApprovedSettings | 'deny' | undefined,
 ): HomeRecord {
   if (item.approved) return item;
-  const approved = asApproved(written);
+  const approved = toApproved(written);
   if (early === 'deny') return { ...item, approved: countingAnyway(written), denied: approved };
   if (early) return { ...item, approved: early };
   // Values that take access away are kept too: a file without them gives nothing back.
-  return differencesFrom(written, nothingApproved).length === 0 ? { ...item, approved } : item;
+  return differences(written, nothingApproved).length === 0 ? { ...item, approved } : item;
 }
 
 /**
@@ -47,7 +52,7 @@ export function answered(
 ): HomeRecord {
   const { denied: _, ...rest } = item;
   if (verdict === 'deny') {
-    return { ...rest, approved: item.approved ?? countingAnyway(now), denied: asApproved(shown) };
+    return { ...rest, approved: item.approved ?? countingAnyway(now), denied: toApproved(shown) };
   }
   // Settings that were changed meanwhile stay.
   const approved = item.approved
@@ -55,7 +60,7 @@ export function answered(
         (held, { name, value }) => withSetting(held, name, value, shown.authorities),
         item.approved,
       )
-    : asApproved(shown);
+    : toApproved(shown);
   return { ...rest, approved };
 }
 

@@ -35,7 +35,7 @@ export async function changeSetting(
 ): Promise<ResultOf<'settings.set'>> {
   const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
-  if (trustRequired[checked.name] === 'approved') {
+  if (trustRequired(checked.name) === 'approved') {
     await homeCheck.recordSetting(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);

@@ -1,14 +1,15 @@
 /**
  * The settings that need approval: how the document keeps them, and which written values differ from them.
  *
- * Invariant: values are compared as their schema parsed them, and a CA file by its content. A value that
- * takes access away (a shorter time until the lock, no plain http) needs no approval.
+ * Invariant: values are compared as their schema parsed them, and a CA file by its content: one that can't be read
+ * certifies no server. A value that takes access away (a shorter time until the lock, no plain http) needs no approval.
  */
 import { z } from 'zod';
+import { readExtraAuthorities } from '../system/authorities.ts';
 import type { ExtraAuthorities } from '../system/authorities.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { defaultSettings, isSettingName, settingsSchema, trustRequired } from './settings.ts';
-import type { SettingName } from './setting-choices.ts';
+import { defaultSettings, settingsSchema, trustRequired } from './settings.ts';
+import { settingNames, type SettingName } from './setting-choices.ts';
 import type { Settings } from './settings.ts';
 
 export const approvedSchema = z.object({
@@ -24,6 +25,35 @@ export type ApprovedSettings = z.infer<typeof approvedSchema>;
 
 export const nothingApproved: ApprovedSettings = { values: {} };
 
+/** The settings as file and environment have them. */
+export interface WrittenSettings {
+  readonly settings: Settings;
+  /** Of the file that they name; undefined if none is named, or it can't be read. */
+  readonly authorities: ExtraAuthorities | undefined;
+}
+
+/** Reads the CA file again. */
+export function readWritten(settings: Settings): WrittenSettings {
+  return { settings, authorities: readIfPossible(settings.extraAuthorities) };
+}
+
+/** The file, as long as its content is the one that was approved. */
+export function sameFile(
+  file: string | undefined,
+  { authoritiesHash }: ApprovedSettings,
+): ExtraAuthorities | undefined {
+  const found = readIfPossible(file);
+  return found?.hash === authoritiesHash ? found : undefined;
+}
+
+function readIfPossible(file: string | undefined): ExtraAuthorities | undefined {
+  try {
+    return file === undefined ? undefined : readExtraAuthorities(file);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A setting that was written otherwise than the vault has it. */
 export interface Difference {
   readonly name: SettingName;
@@ -36,12 +66,10 @@ export interface Difference {
 }
 
 /** The settings that need approval. */
-const approvedNames: readonly SettingName[] = Object.keys(trustRequired)
-  .filter(isSettingName)
-  .filter((name) => trustRequired[name] === 'approved');
+const approvedNames = settingNames.filter((name) => trustRequired(name) === 'approved');
 
-/** These settings as the vault keeps them. `authorities`: of the file that they name. */
-export function toApproved(settings: Settings, authorities: ExtraAuthorities | undefined): ApprovedSettings {
+/** These settings as the vault keeps them after an approval. */
+export function toApproved({ settings, authorities }: WrittenSettings): ApprovedSettings {
   const values: ApprovedSettings['values'] = {};
   for (const name of approvedNames) {
     const value = settings[name];
@@ -58,11 +86,10 @@ function heldValue({ values }: ApprovedSettings, name: SettingName): Settings[Se
 
 /** The written values that the vault would have to approve and doesn't. */
 export function differences(
-  written: Settings,
+  { settings, authorities }: WrittenSettings,
   approved: ApprovedSettings,
-  authorities: ExtraAuthorities | undefined,
 ): Difference[] {
-  return approvedNames.flatMap((name) => differenceOf(name, written[name], approved, authorities) ?? []);
+  return approvedNames.flatMap((name) => differenceOf(name, settings[name], approved, authorities) ?? []);
 }
 
 /** The same of one setting. `authorities`: of the file that `extraAuthorities` names, as it is now. */
@@ -86,7 +113,7 @@ function needsApproval(
   value: Settings[SettingName],
   held: Settings[SettingName],
 ): boolean {
-  if (trustRequired[name] !== 'approved' || value === held) return false;
+  if (trustRequired(name) !== 'approved' || value === held) return false;
   if (name === 'insecureLoopback') return value === true;
   if (name === 'lockWithScreen') return value !== true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;
@@ -112,7 +139,7 @@ export function withSetting(
 ): ApprovedSettings {
   const held = Object.fromEntries(approvedNames.map((each) => [each, heldValue(approved, each)]));
   const settings = settingsSchema.parse({ ...held, [name]: value });
-  const changed = toApproved(settings, authorities);
+  const changed = toApproved({ settings, authorities });
   if (name === 'extraAuthorities' || approved.authoritiesHash === undefined) return changed;
   return { ...changed, authoritiesHash: approved.authoritiesHash };
 }
@@ -120,9 +147,6 @@ export function withSetting(
 /** True if the user denied exactly these already. */
 export function isDenied(different: readonly Difference[], denied: ApprovedSettings | undefined): boolean {
   if (!denied) return false;
-  return different.every(({ name, value, isContent }) => {
-    // A content that was refused once may be another one now: it is asked again.
-    if (isContent) return false;
-    return value === heldValue(denied, name);
-  });
+  // A content that was refused once may be another one now: it is asked again.
+  return different.every(({ name, value, isContent }) => !isContent && value === heldValue(denied, name));
 }

@@ -26,3 +26,9 @@ export const settingChoices = {
 } as const;
 
 export type SettingName = keyof typeof settingChoices;
+
+export const settingNames = Object.keys(settingChoices) as readonly SettingName[];
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(settingChoices, name);
+}

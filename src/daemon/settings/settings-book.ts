@@ -12,7 +12,6 @@ import { didYouMean } from '../../base/near-name.ts';
 import {
   defaultSettings,
   fromEnvironment,
-  isSettingName,
   appliesImmediately,
   settingsFile,
   readSettings,
@@ -21,7 +20,7 @@ import {
   valueHelp,
   writeSettings,
 } from './settings.ts';
-import type { SettingName } from './setting-choices.ts';
+import { isSettingName, settingNames, type SettingName } from './setting-choices.ts';
 import type { Settings, SettingsSource } from './settings.ts';
 
 type Detail = ResultOf<'settings.get'>['details'][number];
@@ -70,34 +69,27 @@ export class SettingsBook {
   details(): Detail[] {
     const { values: file } = settingsFile(this.#source.paths);
     const env = this.#environment();
-    return Object.keys(appliesImmediately)
-      .filter(isSettingName)
-      .map((name) => {
-        const written = settingsSchema.shape[name].safeParse(file[name]).data;
-        const different = this.#different.find((difference) => difference.name === name);
-        if (different)
-          return {
-            name,
-            ...heldDetail(different, defaultSettings[name]),
-            appliesImmediately: appliesImmediately[name],
-          };
-        const value = name in env ? this.current[name] : written;
-        const isSet = written !== defaultSettings[name];
-        return {
-          name,
-          ...(value === undefined ? {} : { value: withoutPassword(value) }),
-          ...(defaultSettings[name] === undefined ? {} : { default: defaultSettings[name] }),
-          source: name in env ? 'environment' : isSet ? 'file' : 'default',
-          appliesImmediately: appliesImmediately[name],
-        };
-      });
+    return settingNames.map((name) => {
+      const known = { name, appliesImmediately: appliesImmediately.has(name) };
+      const fallback = defaultSettings[name];
+      const different = this.#different.find((difference) => difference.name === name);
+      if (different) return { ...known, ...heldDetail(different, fallback) };
+      const written = settingsSchema.shape[name].safeParse(file[name]).data;
+      const isSet = written !== fallback;
+      return {
+        ...known,
+        value: withoutPassword(name in env ? this.current[name] : written),
+        default: fallback,
+        source: name in env ? 'environment' : isSet ? 'file' : 'default',
+      };
+    });
   }
 
   /** What `name` would be with `value`; `null` unsets. Throws `invalid_request` or `not_found`. */
   check(name: string, value: unknown): CheckedSetting {
     if (!isSettingName(name)) {
       throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
-        hint: `${didYouMean(name, Object.keys(appliesImmediately))}\`keyturn settings\` lists them.`,
+        hint: `${didYouMean(name, settingNames)}\`keyturn settings\` lists them.`,
       });
     }
     const field = settingsSchema.shape[name];
@@ -121,8 +113,8 @@ export class SettingsBook {
     if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
     this.#different = this.#different.filter((difference) => difference.name !== name);
     // The vault that is in use already needs no restart, which would lock it for nothing.
-    if (trustRequired[name] === 'home' && counted === this.current[name]) return 'now';
-    if (!appliesImmediately[name] || name in this.#environment()) return 'nextStart';
+    if (trustRequired(name) === 'home' && counted === this.current[name]) return 'now';
+    if (!appliesImmediately.has(name) || name in this.#environment()) return 'nextStart';
     Object.assign(this.current, { [name]: counted });
     return 'now';
   }
@@ -141,10 +133,10 @@ function heldDetail(
 ): Omit<Detail, 'name' | 'appliesImmediately'> {
   const counts = isContent ? undefined : inEffect;
   return {
-    ...(counts === undefined ? {} : { value: withoutPassword(counts) }),
-    ...(fallback === undefined ? {} : { default: fallback }),
+    value: withoutPassword(counts),
+    default: fallback,
     source: counts === fallback ? 'default' : 'vault',
-    ...(value === undefined ? {} : { written: withoutPassword(value) }),
+    written: withoutPassword(value),
     isUnapproved: true,
   };
 }

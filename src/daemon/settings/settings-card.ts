@@ -8,13 +8,11 @@
  */
 import { requestDeadline } from '../../base/request-deadline.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
+import type { Answer } from '../../broker/approval-requests/answer.ts';
 import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
 import type { AllowedGroup, WrittenSetting } from '../../broker/approval-requests/question.ts';
 import type { Difference } from './approved-settings.ts';
 import { withoutPassword } from './settings-book.ts';
-
-/** `dismiss`: the user dismissed the card, or didn't answer. */
-export type SettingsVerdict = 'approve' | 'deny' | 'dismiss';
 
 /** What is on the card. */
 export interface SettingsQuestion {
@@ -23,8 +21,11 @@ export interface SettingsQuestion {
   readonly allowed: readonly AllowedGroup[];
 }
 
-/** Asks the user on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
-export type AskAboutSettings = (asked: SettingsQuestion, answered: () => void) => Promise<SettingsVerdict>;
+/**
+ * Asks the user on one card; calls `answered`, then writes the answer into the audit log. `dismiss`: there was no answer,
+ * too. Never rejects.
+ */
+export type AskAboutSettings = (asked: SettingsQuestion, answered: () => void) => Promise<Answer>;
 
 export class SettingsCard {
   readonly #ask: AskAboutSettings;
@@ -80,7 +81,7 @@ export async function askAboutSettings(
   { different, allowed }: SettingsQuestion,
   over: AbortSignal,
   answered: () => void = () => undefined,
-): Promise<SettingsVerdict> {
+): Promise<Answer> {
   const waiting = requestDeadline(clock, questionTimeout, over);
   try {
     const answer = await approvalRequests.ask(
@@ -104,8 +105,8 @@ export async function askAboutSettings(
 export function shown(different: readonly Difference[]): WrittenSetting[] {
   return different.map(({ name, value, inEffect, isContent }) => ({
     name,
-    ...(value === undefined ? {} : { value: withoutPassword(value) }),
-    ...(inEffect === undefined ? {} : { inEffect: withoutPassword(inEffect) }),
-    ...(isContent === undefined ? {} : { isContent }),
+    value: withoutPassword(value),
+    inEffect: withoutPassword(inEffect),
+    isContent,
   }));
 }

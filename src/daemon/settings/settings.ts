@@ -17,7 +17,7 @@ import { replaceFileAtOnce } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { firstSet, noProxyNames, proxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { settingChoices, type SettingName } from './setting-choices.ts';
+import { isSettingName, settingChoices, type SettingName } from './setting-choices.ts';
 
 /** As long as lists and cards show one: with a longer value none of them could be read, nor what else they hold. */
 const boundedText = z.string().max(maxLength.setting);
@@ -87,55 +87,25 @@ export type Settings = z.infer<typeof settingsSchema>;
 export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 
 /** Settings whose change takes effect at once; the others when the broker starts again. */
-export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
-  vault: false,
-  vaultKey: false,
-  lockAfter: false,
-  lockWithScreen: true,
-  browser: true,
-  extraAuthorities: false,
-  httpsProxy: false,
-  noProxy: false,
-  clientMetadataUrl: false,
-  protocolVersionHeader: false,
-  protocolVersion: false,
-  defaultDuration: true,
-  insecureLoopback: false,
-  logLevel: true,
-};
+export const appliesImmediately: ReadonlySet<SettingName> = new Set([
+  'lockWithScreen',
+  'browser',
+  'defaultDuration',
+  'logLevel',
+]);
 
 /**
  * What a value counts for that was written into the file or the environment, while the app runs and in an app's home.
  *
- * `approved`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
- * runs, or what a user is offered. `home`: it says which vault is asked, so that no document can approve it; a
- * change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
+ * `approved`: nothing, until the document has it (home-check.ts), because it may decide where a secret goes, what
+ * runs, how long the vault is open, or what a user is offered. `home`: it says which vault is asked, so that no document
+ * can approve it; a change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
  */
-export const trustRequired: Readonly<Record<SettingName, 'approved' | 'home' | 'free'>> = {
-  vault: 'home',
-  vaultKey: 'home',
-  // A longer time, or none, leaves the vault open.
-  lockAfter: 'approved',
-  // Off leaves the vault open behind a locked screen.
-  lockWithScreen: 'approved',
-  // A program that is started, and that gets the address of each sign-in.
-  browser: 'approved',
-  // The holder of one of their keys can pass for every server. The content matters, not only the path.
-  extraAuthorities: 'approved',
-  httpsProxy: 'approved',
-  // Sends requests past a proxy that the user, or the system, asks for.
-  noProxy: 'approved',
-  // The client that issuers know Keyturn by, with its redirect addresses.
-  clientMetadataUrl: 'approved',
-  // The name and the value of a header that goes out with requests for metadata.
-  protocolVersionHeader: 'approved',
-  protocolVersion: 'approved',
-  // What a card proposes first, and so what a quick yes allows.
-  defaultDuration: 'approved',
-  insecureLoopback: 'approved',
-  // No level writes a secret.
-  logLevel: 'free',
-};
+export function trustRequired(name: SettingName): 'approved' | 'home' | 'free' {
+  if (name === 'vault' || name === 'vaultKey') return 'home';
+  // No level of the log writes a secret.
+  return name === 'logLevel' ? 'free' : 'approved';
+}
 
 /** What unwraps the key of a sealed file: a passphrase, wherever it comes from, or an item of the keychain. */
 export function wrappedBy(vaultKey: Settings['vaultKey']): 'passphrase' | 'keychain' {
@@ -160,28 +130,18 @@ export const valueHelp: Readonly<Record<SettingName, string>> = {
   logLevel: 'error, warn, info or debug',
 };
 
-export function isSettingName(name: string): name is SettingName {
-  return Object.hasOwn(appliesImmediately, name);
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable behind each setting, for messages, the auto-start and the reference page. */
-export const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
-  protocolVersionHeader: [],
-  protocolVersion: [],
+export const variables: Readonly<Partial<Record<SettingName, readonly string[]>>> = {
   vault: ['KEYTURN_VAULT'],
   vaultKey: ['KEYTURN_VAULT_KEY'],
-  lockAfter: [],
-  lockWithScreen: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
   httpsProxy: proxyNames,
   noProxy: noProxyNames,
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
-  defaultDuration: [],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
-  logLevel: [],
 };
 
 export interface SettingsSource {
@@ -256,13 +216,10 @@ function checked(values: unknown, where: string): Settings {
   const parsed = settingsSchema.safeParse(values);
   if (parsed.success) return parsed.data;
   const name = String(parsed.error.issues[0]?.path[0] ?? '');
-  const isVariable = where === 'environment' && name in variables;
-  const what = isVariable ? variables[name as keyof Settings].join(' or ') : `${where}: ${name}`;
+  const variable = where === 'environment' && isSettingName(name) && variables[name]?.join(' or ');
   throw new KeyturnError(
-    isVariable ? 'invalid_request' : 'file_unreadable',
-    `${what} has a bad value${isSettingName(name) ? `: it takes ${valueHelp[name]}` : ''}.`,
-    {
-      hint: '`keyturn settings` shows what each setting is now.',
-    },
+    variable ? 'invalid_request' : 'file_unreadable',
+    `${variable || `${where}: ${name}`} has a bad value${isSettingName(name) ? `: it takes ${valueHelp[name]}` : ''}.`,
+    { hint: '`keyturn settings` shows what each setting is now.' },
   );
 }

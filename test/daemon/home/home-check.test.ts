@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { homePaths } from '../../../src/base/paths.ts';
 import { HomeCheck } from '../../../src/daemon/home/home-check.ts';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
-import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card.ts';
+import type { Answer } from '../../../src/broker/approval-requests/answer.ts';
 import { lockedVault } from '../../../src/vault/base/trouble.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
@@ -38,7 +38,7 @@ async function desk(write: () => Promise<void>, written: object = unapprovedProx
   };
   const document = testDocument(path.join(folder, 'state'), { vault });
   const records = listOf(document, 'home', homeRecordSchema);
-  const verdict = Promise.withResolvers<SettingsVerdict>();
+  const verdict = Promise.withResolvers<Answer>();
   const closed = Promise.withResolvers<void>();
   const check = new HomeCheck({
     home: { isNew: false, document: { home: '', vault: 'keychain' } },
@@ -67,7 +67,7 @@ async function desk(write: () => Promise<void>, written: object = unapprovedProx
     document,
     records,
     /** The person answers the card about the settings. Resolves once the answer counts. */
-    answer: async (said: SettingsVerdict) => {
+    answer: async (said: Answer) => {
       verdict.resolve(said);
       await closed.promise;
     },
