@@ -2,11 +2,12 @@
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { ParamsOn } from '../../electron/bridge/channels.ts';
-import { connect, pair } from '../../src/client/index.ts';
+import { connect } from '../../src/client/index.ts';
 import type { Connection } from '../../src/client/index.ts';
+import { signInFor } from '../journeys/connected-home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
-import { type App, ask, askByPress, lookAt, onlyPage, openApp, valueOf } from './rig.ts';
+import { ask, askByPress, lookAt, onlyPage, openApp, valueOf } from './rig.ts';
 import { ofTest } from '../support/lasting.ts';
 
 /** Shows these questions as one card, and looks at it. */
@@ -22,21 +23,12 @@ const pressFor = <C extends 'card.answer' | 'request.answer'>(page: Page, channe
 const questions = async (page: Page) => valueOf(await ask(page, 'request.list', {})).requests;
 
 /** The desk with its main window, and a connected program. */
-async function desk(): Promise<{ home: TestHome; opened: App; page: Page; program: Connection }> {
-  const home = newHome();
-  const opened = await openApp(home);
-  const page = await onlyPage(opened);
-  const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-  const [question] = await until('the pairing', async () => {
-    const open = await questions(page);
-    return open.length > 0 ? open : undefined;
-  });
-  const id = question?.id ?? '';
-  await lookAtCard(page, [id]);
-  valueOf(await pressFor(page, 'request.answer', { id, answer: 'approve' }));
-  await pairing;
+async function desk(): Promise<{ home: TestHome; page: Page; program: Connection }> {
+  const home = newHome({ vault: 'keychain' });
+  await signInFor(home, { editor: undefined });
+  const page = await onlyPage(await openApp(home));
   const program = await ofTest(connect({ name: 'editor', env: home.env }));
-  return { home, opened, page, program };
+  return { home, page, program };
 }
 
 const server = (name: string): string => `https://${name}.example/mcp`;
@@ -88,19 +80,21 @@ it('the answer to a card goes to each question that still needs one', async () =
   const id = await idsOf(page, 3);
   await lookAtCard(page, [id('one'), id('two'), id('three')]);
   expect((await home.keyturn(['request', 'deny', id('two'), '--remember'])).code).toBe(0);
-  const answers = [
-    { id: id('one'), answer: 'approve' as const, duration: { seconds: 60 } },
-    { id: id('two'), answer: 'approve' as const, duration: { seconds: 60 } },
-    { id: id('three'), answer: 'dismiss' as const },
-  ];
+  const duration = { seconds: 60 };
+  const answers = ['one', 'two', 'three'].map((name) => ({
+    id: id(name),
+    answer: 'approve' as const,
+    duration,
+  }));
   valueOf(await pressFor(page, 'card.answer', { answers }));
-  await until('the permission', async () => (await permissions(page)).length === 2);
+  await until('the permission', async () => (await permissions(page)).length === 3);
   const decided = valueOf(await ask(page, 'audit.tail', { count: 20 })).rows.flatMap(
     ({ event, outcome, endpoint }) => (event === 'permission' ? [[endpoint, outcome]] : []),
   );
   expect(decided).toEqual([
     [server('two'), 'deny'],
     [server('one'), 'allow'],
+    [server('three'), 'allow'],
   ]);
   expect(await ask(page, 'card.answer', { answers: answers.slice(1, 2) })).toMatchObject({ ok: false });
 });

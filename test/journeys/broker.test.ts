@@ -4,6 +4,7 @@ import { type App, confirmSettings, iconShows, lookAt } from '../electron/rig.ts
 import { verdictOn } from '../support/servers/notebook.ts';
 import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
+import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
 import {
   answerCard,
@@ -16,13 +17,16 @@ import {
   sharedSeat,
   sitDown,
   tab,
-  usedDesk,
 } from './person.ts';
 
 const world = ofFile(() => openWorld());
 
 describe('a desk where an app has its token', () => {
-  const desk = sharedSeat((group) => usedDesk(world.caFile, group, { editor: placeIn(world) }));
+  const desk = sharedSeat(async (group) => {
+    const opened = newDesk(world.caFile, {}, group);
+    await signInFor(opened.home, { editor: placeIn(world) });
+    return opened;
+  });
 
   it('is locked and opened from the menu and from the window', async () => {
     const seat = desk.current();

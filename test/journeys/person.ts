@@ -10,8 +10,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright';
-import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
-import { type Connection, connect, pair } from '../../src/client/index.ts';
+import { beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { type Connection, connect } from '../../src/client/index.ts';
 import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -142,25 +142,6 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
   await until('the card goes', () => card.isClosed() || card.url() !== here);
 }
 
-/** Denies it for good; the window stays, and offers to undo that. */
-export async function deny(card: Page): Promise<void> {
-  await card.getByLabel('Don’t ask again').check();
-  await button(card, names.card.refuse).click();
-  await button(card, 'Undo').waitFor();
-}
-
-/** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */
-export async function pairs(seat: Seat, name: string, by = pair): ReturnType<typeof pair> {
-  const shown = Promise.withResolvers<string>();
-  const pairing = by({ name, env: seat.home.env, onCode: shown.resolve });
-  pairing.catch(shown.reject);
-  const code = await shown.promise;
-  const card = await openCard(seat, names.notice.pairing);
-  expect(await card.getByText(/^\d{6}$/).innerText()).toBe(code);
-  await answerCard(card, names.card.pair);
-  return pairing;
-}
-
 /** A paired program's connection; it ends with the test. */
 export async function programOf({ home }: Desk, name: string): Promise<Connection> {
   const connection = await ofTest(connect({ name, env: home.env }));
@@ -171,17 +152,6 @@ export async function programOf({ home }: Desk, name: string): Promise<Connectio
 export async function tab({ tabs }: Desk, count: number): Promise<string> {
   await until(`${count} tabs`, () => tabs().length >= count);
   return tabs().at(-1) ?? '';
-}
-
-/** A desk for `sharedSeat`, where these apps were connected, and each allowed its access until that is revoked, with a sign-in there. */
-export async function usedDesk(
-  caFile: string,
-  group: Group,
-  apps: Parameters<typeof signInFor>[1],
-): Promise<Desk> {
-  const desk = newDesk(caFile, {}, group);
-  await signInFor(desk.home, apps);
-  return desk;
 }
 
 /** A place to sign in: follows a tab's address as the person would. */
