@@ -5,7 +5,6 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AppProcessView } from '../../src/broker/approval-requests/app-process.ts';
 import { attested } from '../../src/daemon/apps/app-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -19,9 +18,7 @@ socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARG
 `;
 
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
-async function appProcess(
-  start: (socket: string) => ChildProcess,
-): Promise<{ child: ChildProcess; view: AppProcessView }> {
+async function appProcess(start: (socket: string) => ChildProcess) {
   const readPeer = await loadPeerReader();
   const socket = path.join(temporaryFolder(), 's');
   const server = net.createServer({ pauseOnConnect: true });

@@ -16,8 +16,7 @@ async function deskWithEditor(home = newHome()) {
   return { ...desk, editor: await ofTest(connect({ name: 'editor', env: home.env })) };
 }
 
-const deny = ({ owner }: Desk): Promise<unknown> =>
-  owner.call('permission.set', { app: 'editor', resource, decision: 'deny' });
+const deny = ({ owner }: Desk) => owner.call('permission.set', { app: 'editor', resource, decision: 'deny' });
 
 /** The program's next request opens no question. */
 async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void> {

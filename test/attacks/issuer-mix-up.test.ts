@@ -6,23 +6,11 @@
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
-import type { Ground } from '../rules/ground.ts';
 import type { RigOptions } from '../broker/rig.ts';
-import type {
-  BentAuthorizationServer,
-  BentAuthorizationServerOptions,
-} from '../support/bent/authorization-server.ts';
-import type { BentProtectedServer } from '../support/bent/protected-server.ts';
+import type { BentAuthorizationServerOptions } from '../support/bent/authorization-server.ts';
 import { redirectTo } from '../support/bent/server.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
-
-interface Mixed extends Ground {
-  readonly hostile: BentAuthorizationServer;
-  readonly honest: BentAuthorizationServer;
-  /** The MCP server of the honest one. */
-  readonly notes: BentProtectedServer;
-}
 
 interface Both {
   readonly hostile?: BentAuthorizationServerOptions;
@@ -30,8 +18,11 @@ interface Both {
   readonly rig?: RigOptions;
 }
 
-/** The home's MCP server names the hostile one. The honest one takes a loopback redirect at any port. */
-async function mixed({ hostile, honest, rig = {} }: Both = {}): Promise<Mixed> {
+/**
+ * The home's MCP server names the hostile one. The honest one, whose MCP server is `notes`, takes a loopback redirect at
+ * any port.
+ */
+async function mixed({ hostile, honest, rig = {} }: Both = {}) {
   const all = await ground({ authorization: { issInResponse: false, ...hostile }, rig });
   const victim = await all.world.openAuthorizationServer({
     issInResponse: false,
@@ -42,6 +33,8 @@ async function mixed({ hostile, honest, rig = {} }: Both = {}): Promise<Mixed> {
   await all.rig.allow('editor', undefined, notes.url);
   return { ...all, hostile: all.authorizationServer, honest: victim, notes };
 }
+
+type Mixed = Awaited<ReturnType<typeof mixed>>;
 
 /** The hostile server sends the browser on, as the client that the honest one knows. */
 function sendsOn({ hostile, honest }: Mixed, clientId: string): void {
@@ -81,7 +74,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
   const rig = { clientMetadataUrl } as const;
 
   /** Both servers read the document: they take the redirect URIs that stand in it, and no others. */
-  async function withDocuments(hostile: BentAuthorizationServerOptions = {}): Promise<Mixed> {
+  async function withDocuments(hostile: BentAuthorizationServerOptions = {}) {
     const all = await mixed({ hostile: { ...documents, ...hostile }, honest: documents, rig });
     sendsOn(all, clientMetadataUrl);
     return all;
@@ -129,7 +122,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
 
 describe('with clients that the user entered', () => {
   /** Both are entered; at the honest one somebody signed in before. */
-  async function entered(options: Both = {}): Promise<Mixed & { readonly clientId: string }> {
+  async function entered(options: Both = {}) {
     const all = await mixed(options);
     const clientId = 'at-the-honest-one';
     await enter(all.rig, all.honest, { clientId }, { clientId });

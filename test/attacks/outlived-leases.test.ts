@@ -10,13 +10,8 @@ import { paired } from '../support/processes/program.ts';
 const support = path.join(import.meta.dirname, '..', 'support', 'processes');
 const library = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'client', 'index.js');
 
-interface Program {
-  tell(what: 'connect' | 'ask' | 'wait'): Promise<string>;
-  end(): Promise<void>;
-}
-
 /** A process of its own, with the program's key, and connected. */
-async function started(home: TestHome, resource: string, name: string): Promise<Program> {
+async function started(home: TestHome, resource: string, name: string) {
   const child = fork(path.join(support, 'asking-program.ts'), [library, name, resource], { env: home.env });
   const end = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
@@ -25,8 +20,8 @@ async function started(home: TestHome, resource: string, name: string): Promise<
   onTestFinished(end);
   const said = async (): Promise<string> => String((await once(child, 'message'))[0]);
   await said();
-  const program: Program = {
-    async tell(what) {
+  const program = {
+    async tell(what: 'connect' | 'ask' | 'wait') {
       const answer = said();
       child.send(what);
       return answer;
@@ -36,6 +31,8 @@ async function started(home: TestHome, resource: string, name: string): Promise<
   expect(await program.tell('connect')).toBe('connected');
   return program;
 }
+
+type Program = Awaited<ReturnType<typeof started>>;
 
 /** Answers the question of the program that waits. */
 async function allowed(home: TestHome, program: Program, ...how: readonly string[]): Promise<void> {

@@ -17,9 +17,7 @@ function textServer(): McpServer {
   server.registerTool(
     'repeat',
     { inputSchema: z.object({ text: z.string(), times: z.number() }) },
-    ({ text, times }) => ({
-      content: [{ type: 'text', text: text.repeat(times) }],
-    }),
+    ({ text, times }) => ({ content: [{ type: 'text', text: text.repeat(times) }] }),
   );
   server.registerTool('ask', {}, async (context) => {
     const asked = {

@@ -170,14 +170,7 @@ describe('the word about pages', () => {
 });
 
 describe('a request that the server refuses until pages were opened', () => {
-  const refusalOf = async (
-    action: Action | (() => Promise<Action>),
-    options: ClientOptions = {},
-  ): Promise<{
-    error: { code: number; message: string; data: unknown };
-    shown: unknown[];
-    count: number;
-  }> => {
+  const refusalOf = async (action: Action | (() => Promise<Action>), options: ClientOptions = {}) => {
     const { client, shown, server } = await opened(await statefulServer(statefulShop), options, action);
     const error: unknown = await client.callTool({ name: 'refuse' }).catch((caught: unknown) => caught);
     return {

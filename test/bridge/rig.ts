@@ -30,15 +30,6 @@ export async function tokenConnection(resource: string): Promise<Connection> {
   return (await tokenBroker(resource))();
 }
 
-export interface BridgeRig {
-  /** What the client writes, and what it reads. */
-  readonly toBridge: PassThrough;
-  readonly fromBridge: PassThrough;
-  /** What the person was told. */
-  readonly said: readonly string[];
-  readonly ended: Promise<void>;
-}
-
 /** Milliseconds that the bridge of a test skips. A longer pause doesn't end: what comes after it is of no test. */
 const skipped = 3000;
 
@@ -46,12 +37,13 @@ async function skip(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > skipped) await untilAborted(new Promise<never>(() => undefined), signal);
 }
 
+/** `toBridge` and `fromBridge`: what the client writes, and what it reads. `said`: what the person was told. */
 export async function startBridge(
   endpoint: URL,
   connection?: () => Promise<Connection>,
   wait = skip,
   transport?: TransportChoice,
-): Promise<BridgeRig> {
+) {
   const toBridge = new PassThrough();
   const fromBridge = new PassThrough();
   const said: string[] = [];
@@ -93,7 +85,10 @@ export async function bridged(
 }
 
 /** One message, as a line; resolves with the next line that comes. */
-export async function exchange({ toBridge, fromBridge }: BridgeRig, line: string): Promise<unknown> {
+export async function exchange(
+  { toBridge, fromBridge }: Record<'toBridge' | 'fromBridge', PassThrough>,
+  line: string,
+): Promise<unknown> {
   const answer = new Promise<string>((resolve) => {
     let text = '';
     const listener = (piece: Buffer): void => {

@@ -40,11 +40,7 @@ describe('the limit on tries', () => {
 
 it('step-ups are counted by operation, nine in all for a program and a resource', () => {
   const stepUps = new StepUpLimit(() => 0);
-  const at = (operation: string, endpoint = 'https://a', appId = 'x') => ({
-    appId,
-    endpoint,
-    operation,
-  });
+  const at = (operation: string, endpoint = 'https://a', appId = 'x') => ({ appId, endpoint, operation });
   for (const _ of [1, 2, 3]) stepUps.add(at('a'));
   expect([at('a'), at('b'), at('')].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
   for (let n = 0; n < 6; n += 1) stepUps.add(at(`operation ${n}`));

@@ -27,11 +27,7 @@ export type TokenBody = {
   scope?: string | undefined;
 };
 
-export interface Oddness {
-  readonly scopesSupported?: readonly string[];
-}
-
-export function oddServer(site: Site, { scopesSupported }: Oddness = {}): OddServer {
+export function oddServer(site: Site, options: { readonly scopesSupported?: string[] } = {}): OddServer {
   const { origin } = site;
   site.clear();
   for (const name of ['a', 'b']) {
@@ -44,7 +40,7 @@ export function oddServer(site: Site, { scopesSupported }: Oddness = {}): OddSer
       body: {
         resource: `${origin}/${name}`,
         authorization_servers: [origin],
-        ...(scopesSupported ? { scopes_supported: scopesSupported } : {}),
+        ...(options.scopesSupported ? { scopes_supported: options.scopesSupported } : {}),
       },
     });
   }

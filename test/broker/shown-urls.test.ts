@@ -1,7 +1,7 @@
 /** An address that an MCP server wants opened: who may show one, which ones, how often, and what an answer does. */
 import { describe, expect, it } from 'vitest';
 import type { UrlRequest } from '../../src/broker/shown-urls.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from './rig.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
 import { worldOfFile } from './places.ts';
 
 const world = worldOfFile();
@@ -9,18 +9,17 @@ const world = worldOfFile();
 const url = 'https://pay.example/checkout?order=7#top';
 const message = 'Pay for your notes';
 
-interface Ground extends Rig {
-  readonly show: (request?: Partial<UrlRequest>) => ReturnType<Rig['broker']['showUrl']>;
-}
-
 /** `editor` may reach the MCP server, and nobody follows what opens. */
-async function ground({ isAllowed = true } = {}): Promise<Ground> {
+async function ground({ isAllowed = true } = {}) {
   const rig = await brokerRig(inWorld(world));
   rig.person.isThere = false;
   if (isAllowed) await rig.allow();
   const { signal } = new AbortController();
   const usual = { appId: 'editor', resource: rig.endpoint, url, message, signal };
-  return { ...rig, show: (request = {}) => rig.broker.showUrl({ ...usual, ...request }) };
+  return {
+    ...rig,
+    show: (request: Partial<UrlRequest> = {}) => rig.broker.showUrl({ ...usual, ...request }),
+  };
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -32,14 +31,7 @@ describe('an address', () => {
     const { show, question, parts, opened, endpoint } = await ground();
     const shown = show();
     const { id, question: card } = await question('url');
-    expect(card).toEqual({
-      kind: 'url',
-      appId: 'editor',
-      appName: 'editor',
-      endpoint,
-      url,
-      message,
-    });
+    expect(card).toEqual({ kind: 'url', appId: 'editor', appName: 'editor', endpoint, url, message });
     expect(opened).toEqual([]);
     parts.approvalRequests.answer(id, 'approve');
     expect(await shown).toBe('accept');

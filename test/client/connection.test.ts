@@ -47,9 +47,7 @@ describe('a connection', () => {
 
   test('refuses an answer to token.get that is no token', async () => {
     const { connection } = await connected(async () => ({ ...token, access_token: 'two\nlines' }));
-    await expect(connection.getToken(asked)).rejects.toMatchObject({
-      reason: 'frame_invalid',
-    });
+    await expect(connection.getToken(asked)).rejects.toMatchObject({ reason: 'frame_invalid' });
   });
 
   test('rejects what is open when the broker goes, and connects anew for the next token', async () => {
@@ -63,9 +61,7 @@ describe('a connection', () => {
     await hang.promise;
     await rig.stop();
     await open;
-    await expect(connection.getToken(asked)).rejects.toMatchObject({
-      reason: 'broker_unreachable',
-    });
+    await expect(connection.getToken(asked)).rejects.toMatchObject({ reason: 'broker_unreachable' });
     await rig.start();
     const all = [1, 2, 3].map(async () => connection.getToken(asked));
     expect(await Promise.all(all)).toEqual([token, token, token]);
@@ -83,9 +79,7 @@ describe('a connection', () => {
     expect(await connection.getToken(asked)).toEqual(token);
     expect(times).toBe(2);
     breaks = 100;
-    await expect(connection.getToken(asked)).rejects.toMatchObject({
-      reason: 'broker_unreachable',
-    });
+    await expect(connection.getToken(asked)).rejects.toMatchObject({ reason: 'broker_unreachable' });
     expect(times).toBe(5);
   });
 

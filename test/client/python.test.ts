@@ -13,11 +13,6 @@ import { squat } from './squatter.ts';
 
 const vectorsFile = path.join(import.meta.dirname, '..', 'ipc', 'wire', 'handshake.vectors.json');
 
-interface Vector {
-  readonly brokerProof: string;
-  readonly clientProof: string;
-}
-
 const homeOf = (paths: HomePaths): Record<string, string> => ({ KEYTURN_HOME: path.dirname(paths.run) });
 
 /** Pairs without a broker: the key file alone. */
@@ -41,10 +36,10 @@ for v in json.load(open(sys.argv[1])):
     offer = {"version": v["version"], "brokerId": v["brokerId"], "nonce": v["brokerNonce"], "capabilities": v["capabilities"]}
     print(*keyturn._proofs(keyturn._bytes(v["K"]), v["helloLine"].encode(), offer, v["brokerProof"]))
 `;
-  const vectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as Vector[];
+  const vectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as Record<string, string>[];
   const { stdout, stderr } = await pythonProgram(code, [vectorsFile], {});
   expect(stderr).toBe('');
-  expect(stdout.trim().split('\n')).toEqual(vectors.map((v) => `${v.brokerProof} ${v.clientProof}`));
+  expect(stdout.trim().split('\n')).toEqual(vectors.map((v) => `${v['brokerProof']} ${v['clientProof']}`));
 });
 
 test('exits as the command does', async () => {

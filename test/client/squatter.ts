@@ -8,18 +8,13 @@ import { prepareFolder } from '../../src/base/private-folder.ts';
 import { prepareSocket, recordSocket } from '../../src/ipc/wire/socket-path.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
-export interface Squatter {
-  readonly endpoint: string;
-  /** Everything any client ever said. */
-  heard(): string;
-}
-
+/** `heard`: everything any client ever said. */
 export async function squat(
   paths: HomePaths,
   answer: (line: string, connection: net.Socket) => string | undefined,
   /** Where a home's path is too long for a socket, it lies below one of this environment's folders. */
   env: Readonly<Record<string, string>> = {},
-): Promise<Squatter> {
+) {
   let all = '';
   const connections = new Set<net.Socket>();
   const server = net.createServer((connection) => {

@@ -25,8 +25,7 @@ describe('trying again', () => {
     };
     await expect(retry(attempt, { waitAfter: () => 1000, time })).rejects.toThrow('closed the connection');
     tries = 0;
-    const waitAfter = (error: unknown): number | undefined =>
-      reasonOf(error) === 'broker_unreachable' ? 1000 : undefined;
+    const waitAfter = (error: unknown) => (reasonOf(error) === 'broker_unreachable' ? 1000 : undefined);
     await expect(retry(attempt, { waitAfter, time })).rejects.toThrow('it stops');
     expect(tries).toBe(2);
   });

@@ -25,18 +25,6 @@ export interface Asked {
   readonly body: string;
 }
 
-export interface Site {
-  readonly origin: string;
-  /** PEM text of the authority to trust. */
-  readonly ca: string;
-  readonly http: Http;
-  readonly asked: Asked[];
-  /** What `path` answers from now on; a function decides anew each time. Others answer 404. */
-  lay(path: string, page: Page | ((asked: Asked) => Page)): void;
-  clear(): void;
-  close(): Promise<void>;
-}
-
 /** An origin where nobody listens: its port was free a moment ago. */
 export async function deadOrigin(): Promise<string> {
   const site = await openSite();
@@ -52,7 +40,8 @@ function answerOf({ hangs = false, body, ...page }: Page): Answer {
   return { ...page, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body };
 }
 
-export async function openSite(): Promise<Site> {
+/** `ca`: PEM text of the authority to trust. */
+export async function openSite() {
   const server = await openBentServer();
   const trusting = trustingFetch(server.ca);
   const pages = new Map<string, Page | ((asked: Asked) => Page)>();
@@ -66,9 +55,10 @@ export async function openSite(): Promise<Site> {
   return {
     origin: server.origin,
     ca: server.ca,
-    http: { fetch: trusting.fetch, now: () => now, wall: () => now, allowInsecureLoopback: false },
+    http: { fetch: trusting.fetch, now: () => now, wall: () => now, allowInsecureLoopback: false } as Http,
     asked,
-    lay: (path, page) => void pages.set(path, page),
+    /** What `path` answers from now on; a function decides anew each time. Others answer 404. */
+    lay: (path: string, page: Page | ((asked: Asked) => Page)) => void pages.set(path, page),
     clear() {
       pages.clear();
       asked.length = 0;
@@ -79,6 +69,8 @@ export async function openSite(): Promise<Site> {
     },
   };
 }
+
+export type Site = Awaited<ReturnType<typeof openSite>>;
 
 /** One site for a file of tests: empty before each test, closed after the last. */
 export async function siteOfFile(): Promise<Site> {

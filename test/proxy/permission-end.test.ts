@@ -53,12 +53,7 @@ async function scene(path: string, { dies, type }: End) {
   const identity = rig.enrol();
   programs = new Programs({
     after,
-    admit: async () => ({
-      identity,
-      socket: rig.socket,
-      resource: url,
-      agent: { reach: 'anywhere' },
-    }),
+    admit: async () => ({ identity, socket: rig.socket, resource: url, agent: { reach: 'anywhere' } }),
   });
   const program = await programs.at({ id: 'e', port: 1, path: 'p'.repeat(32) });
   onTestFinished(() => program.connection.close());

@@ -3,8 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { DocumentList, listOf, openDocument, type DocumentOptions } from '../../src/store/home-document.ts';
-import type { HomeDocument } from '../../src/store/document.ts';
+import { listOf, openDocument, type DocumentOptions } from '../../src/store/home-document.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -58,18 +57,13 @@ async function answered(how: Answer): Promise<void> {
   if (how !== 'works') throw new KeyturnError('vault_unavailable', 'the vault is out of order');
 }
 
-export interface Opened {
-  readonly document: HomeDocument;
-  readonly list: DocumentList<Item>;
-}
-
 export class DocumentHome {
   readonly folder = temporaryFolder();
   readonly vault = new VaultDouble();
   readonly file = path.join(this.folder, 'document.json');
 
   /** A broker that starts here. */
-  async open(parts: Partial<DocumentOptions> = {}): Promise<Opened> {
+  async open(parts: Partial<DocumentOptions> = {}) {
     const document = openDocument({
       folder: this.folder,
       place: { home: 'A'.repeat(22), vault: 'keychain' },
@@ -101,16 +95,16 @@ export class DocumentHome {
   }
 }
 
+export type Opened = Awaited<ReturnType<DocumentHome['open']>>;
+
 export const namesOf = ({ list }: Opened): string[] => list.items.map(({ name }) => name);
 
 export const add =
   (...items: Item[]) =>
   (before: readonly Item[]): readonly Item[] => [...before, ...items];
 
-export const without =
-  (name: string) =>
-  (items: readonly Item[]): readonly Item[] =>
-    items.filter((item) => item.name !== name);
+export const without = (name: string) => (items: readonly Item[]) =>
+  items.filter((item) => item.name !== name);
 
 /** A home whose document has `a` and `b`, and a broker that runs there. */
 export async function savedHome() {

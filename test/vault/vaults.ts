@@ -36,10 +36,7 @@ export function vaultOver(store: ItemStore, options: Partial<HomeOptions> = {}):
 }
 
 /** The caller closes it. */
-export function keychainVault(
-  options: KeychainOptions,
-  home: HomeOptions = fresh,
-): ItemVault & { readonly store: KeychainStore } {
+export function keychainVault(options: KeychainOptions, home: HomeOptions = fresh) {
   const store = new KeychainStore(options);
   return Object.assign(new ItemVault({ kind: 'keychain', store, ...home }), { store });
 }

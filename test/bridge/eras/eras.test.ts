@@ -223,8 +223,7 @@ it('follows a client that falls back to the older handshake', async () => {
   });
   const lines = createInterface({ input: fromBridge })[Symbol.asyncIterator]();
   const next = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value)) as unknown;
-  const say = (message: object): void =>
-    void toBridge.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const say = (message: object) => void toBridge.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
   const clientInfo = { name: 'a-client', version: '1.0.0' };
   const capabilities = { elicitation: {} };

@@ -64,11 +64,7 @@ describe('a question', () => {
 });
 
 describe('many questions', () => {
-  const openMany = (
-    requests: ApprovalRequests,
-    count: number,
-    of: (n: number) => Question,
-  ): Promise<unknown>[] =>
+  const openMany = (requests: ApprovalRequests, count: number, of: (n: number) => Question) =>
     Array.from({ length: count }, (_, n) => requests.ask(of(n), never).catch((error: unknown) => error));
 
   const signIn = (starter?: Starter): Question => ({

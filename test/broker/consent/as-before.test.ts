@@ -1,6 +1,5 @@
 /** An approval "as before": what it adds to, and that a permission that ended in the meantime allows nothing. */
 import { describe, expect, it } from 'vitest';
-import type { Permission } from '../../../src/broker/records/permission.ts';
 import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
@@ -9,15 +8,8 @@ const world = worldOfFile();
 const asBefore = { asBefore: true } as const;
 const hour = 3_600_000;
 
-interface Asking {
-  readonly rig: Rig;
-  /** The card of a request for more than the permission that exists. */
-  readonly id: string;
-  readonly asked: ReturnType<Rig['ask']>;
-}
-
-/** `editor` may read there, until then, and asks to write. */
-async function asking(until?: number): Promise<Asking> {
+/** `editor` may read there, until then, and asks to write. `id`: the card of that request. */
+async function asking(until?: number) {
   const rig = await brokerRig(inWorld(world));
   await rig.broker.consent.decide({
     ...place(rig),
@@ -26,10 +18,6 @@ async function asking(until?: number): Promise<Asking> {
     createdAt: rig.clock.wall(),
     ...(until === undefined ? {} : { until: rig.clock.wall() + until }),
   });
-  return moreAsked(rig);
-}
-
-async function moreAsked(rig: Rig): Promise<Asking> {
   const asked = rig.ask({ scope: ['notes:write'] });
   asked.catch(() => undefined);
   return { rig, asked, id: (await rig.question('allow')).id };
@@ -37,8 +25,7 @@ async function moreAsked(rig: Rig): Promise<Asking> {
 
 const place = ({ endpoint }: Rig) => ({ appId: 'editor', endpoint });
 
-const kept = (rig: Rig): Permission | undefined =>
-  rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
+const kept = (rig: Rig) => rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
 
 describe('an approval "as before"', () => {
   it.each([

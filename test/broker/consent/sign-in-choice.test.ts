@@ -21,8 +21,7 @@ async function signInsOf(accounts: Readonly<Record<string, Partial<SignIn>>>): P
   return signIns;
 }
 
-const idOf = (signIns: SignIns, account: string): string =>
-  signIns.forEndpoint(endpoint, account)[0]?.id ?? '';
+const idOf = (signIns: SignIns, account: string) => signIns.forEndpoint(endpoint, account)[0]?.id ?? '';
 
 const there = (signIns: SignIns): SignIn[] => signIns.forEndpoint(endpoint);
 

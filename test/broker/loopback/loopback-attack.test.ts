@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { PeerOwner } from '../../../src/base/system/tcp-owner.ts';
 import { Loopback, type Receiver } from '../../../src/broker/loopback/loopback.ts';
 
 /** Milliseconds. Thousands of connections on a busy machine: only a hang takes longer. */
@@ -47,8 +46,7 @@ async function expectRightReply(receiver: Receiver, awaited: ReturnType<Receiver
 
 describe('a sign-in goes on', { timeout: patience }, () => {
   const host = (receiver: Receiver): string => new URL(receiver.redirectUri).host;
-  const right = ({ redirectUri }: Receiver): string =>
-    `${new URL(redirectUri).pathname}?code=evil&state=right`;
+  const right = ({ redirectUri }: Receiver) => `${new URL(redirectUri).pathname}?code=evil&state=right`;
   const get = (r: Receiver, target: string, more = ''): string =>
     `GET ${target} HTTP/1.1\r\nHost: ${host(r)}\r\n${more}\r\n`;
   const attacks: readonly [string, (receiver: Receiver) => string][] = [
@@ -111,8 +109,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
   });
 
   it('while another user opens more connections than there are places', async () => {
-    const ownerOf = ({ remoteAddress }: Socket): PeerOwner =>
-      remoteAddress === '127.0.0.2' ? 'other' : 'own';
+    const ownerOf = ({ remoteAddress }: Socket) => (remoteAddress === '127.0.0.2' ? 'other' : 'own');
     const receiver = await opened(new Loopback({ ownerOf }));
     const awaited = receiver.receive('right', never);
     const port = Number(new URL(receiver.redirectUri).port);

@@ -173,11 +173,7 @@ it.each<[string, Record<string, string>]>([
   const awaited = receiver.receive('right', never);
   const url = withQuery(receiver, 'code=c&state=right');
   expect((await send(url, { headers })).status).toBe(400);
-  const tab = {
-    'sec-fetch-mode': 'navigate',
-    'sec-fetch-dest': 'document',
-    'sec-fetch-site': 'cross-site',
-  };
+  const tab = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'cross-site' };
   await accepts(receiver, awaited, { headers: tab });
 });
 

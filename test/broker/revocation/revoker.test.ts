@@ -110,9 +110,7 @@ describe('a revoked sign-in', () => {
     const { rig } = await twice();
     await revokeSignIn(rig.parts, rig.signIn());
     const pages = rig.pages.length;
-    expect(await refusal(rig.ask())).toMatchObject({
-      reason: 'login_required',
-    });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     expect(rig.pages).toHaveLength(pages);
     await rig.login();
     expect((await rig.ask()).accessToken).toBe('access-3');

@@ -1,7 +1,7 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { oddServer, type OddServer } from '../odd-server.ts';
+import { oddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, queued, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { bound } from '../../vault/doubles.ts';
 import { worldAndSite } from '../places.ts';
@@ -160,14 +160,8 @@ describe('a sign-in page', () => {
 });
 
 describe('two servers', () => {
-  interface Pair {
-    readonly server: OddServer;
-    readonly rig: Rig;
-    /** Lets the page be answered. */
-    readonly answer: () => void;
-  }
-
-  async function pair(): Promise<Pair> {
+  /** `answer` lets the page be answered. */
+  async function pair() {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const answered = Promise.withResolvers<void>();
     server.beforeVisit = () => answered.promise;

@@ -11,18 +11,13 @@ const down = (retryAfter?: number): Unreachable =>
     retryAfter === undefined ? {} : { retryAfter },
   );
 
-interface Failing {
-  readonly error?: Error;
-  readonly isByPerson?: boolean;
-}
-
 function world() {
   let now = 0;
   let tries = 0;
   const rests = new ServerRests(() => now);
-  const fail = (what: string, { error = down(), isByPerson = false }: Failing = {}): Promise<unknown> =>
+  const fail = (what: string, error = down()): Promise<unknown> =>
     refusal(
-      rests.ask({ what, isByPerson }, async () => {
+      rests.ask({ what, isByPerson: false }, async () => {
         tries += 1;
         throw error;
       }),
@@ -34,7 +29,7 @@ describe('a server that could not serve', () => {
   it('M-8: is asked at once after the machine woke up, unless it asked to wait', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a');
-    await fail('b', { error: down(30) });
+    await fail('b', down(30));
     later(1);
     rests.wake();
     await fail('a');
@@ -50,7 +45,7 @@ describe('a server that could not serve', () => {
           rests.ask({ what: 'a', isByPerson: false }, async () => 1),
         ),
       );
-    await fail('a', { error: down(30) });
+    await fail('a', down(30));
     later(10_000);
     for (const what of ['one', 'other', 'one']) {
       const error = await whole(what);

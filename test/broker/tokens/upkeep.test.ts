@@ -12,13 +12,8 @@ const world = worldOfFile();
 const minute = 60_000;
 const hour = 60 * minute;
 
-interface Kept extends Rig {
-  readonly upkeep: Upkeep;
-  /** Ticks, and waits for what that started; answers how many refreshes the server saw. */
-  readonly tick: () => Promise<number>;
-}
-
-async function kept(): Promise<Kept> {
+/** `tick` waits for what it starts, and answers how many refreshes the server saw. */
+async function kept() {
   const rig = await signedInRig(inWorld(world));
   const upkeep = new Upkeep(rig.parts);
   return {
@@ -91,7 +86,7 @@ describe('a token that a program uses', () => {
 
 describe('tokens that are due at once', () => {
   /** Alice's and Bob's; both due. Which of them are being refreshed. */
-  async function twoDue(): Promise<Kept & { readonly begun: () => boolean[] }> {
+  async function twoDue() {
     const rig = await kept();
     rig.person.account = 'bob';
     const ids = [rig.signIn().id, (await rig.login({ account: 'bob' })).id];

@@ -55,13 +55,7 @@ async function newForwards() {
   });
   const open = async (label: string, lifetime = 3600, path?: string) => {
     const opener = caller('owner');
-    await forwards.open(opener, {
-      label,
-      hostKey: undefined,
-      path,
-      resources: [resource],
-      lifetime,
-    });
+    await forwards.open(opener, { label, hostKey: undefined, path, resources: [resource], lifetime });
     const ask = async (method: string, params: unknown): Promise<unknown> =>
       listening.get(label)?.(caller('app'), method, params);
     return { opener, ask };

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { handedNetwork } from '../../../src/daemon/system/handed-network.ts';
 import { networkResult } from '../../../src/ipc/protocol/token-methods.ts';
 
-const block = (kind: string, text: string): string =>
-  `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----`;
+const block = (kind: string, text: string) => `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----`;
 
 it('hands out the certificates of the authorities’ file, and no key', () => {
   const first = block('CERTIFICATE', 'AAAA');

@@ -40,10 +40,7 @@ it.each([
   const shell = spawn(
     'sh',
     ['-c', script, process.execPath, ...flags, builtBin, 'bridge', resource, '--as', 'an-editor'],
-    {
-      env: home.env,
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    },
+    { env: home.env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void shell.kill());
   const [said] = (await once(shell.stderr, 'data')) as [Buffer];

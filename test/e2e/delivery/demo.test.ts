@@ -37,11 +37,7 @@ test('npm run demo finds every count as stated, and runs on for a second termina
   const { PATH, HOME } = process.env;
   const bare = { PATH, HOME };
   const inTerminal = (line: string): string =>
-    execFileSync('sh', ['-c', `. ./.demo.env; ${line}`], {
-      cwd: folder,
-      env: bare,
-      encoding: 'utf8',
-    });
+    execFileSync('sh', ['-c', `. ./.demo.env; ${line}`], { cwd: folder, env: bare, encoding: 'utf8' });
   const keyturn = `'${process.execPath}' '${builtBin}'`;
   const token = `${keyturn} token "$NOTES" --no-input`;
   expect(inTerminal(token)).toMatch(/^\S+\n$/);

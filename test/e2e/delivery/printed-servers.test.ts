@@ -14,11 +14,7 @@ const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user
 const browser = { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1', KEYTURN_BROWSER: `${process.execPath} ${userAgent}` };
 
 /** What the MCP server answers to a request with the broker's token. */
-async function answered(
-  resource: string,
-  token: string,
-  body: object,
-): Promise<{ readonly status: number; readonly text: string }> {
+async function answered(resource: string, token: string, body: object) {
   const answer = await fetch(resource, {
     method: 'POST',
     headers: {

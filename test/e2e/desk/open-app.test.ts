@@ -29,8 +29,7 @@ it('desktop/command.json: a refused command starts the app after an approval onl
   const sign = path.join(home.folder, 'started');
   const app = path.join(home.folder, 'app.mjs');
   writeFileSync(app, `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(sign)}, '');`);
-  const note = (command: readonly string[]): void =>
-    writeFileSync(file, JSON.stringify(command), { mode: 0o600 });
+  const note = (command: readonly string[]) => writeFileSync(file, JSON.stringify(command), { mode: 0o600 });
   const question = /Open the app of this home now, by/;
 
   note(['app.mjs']);

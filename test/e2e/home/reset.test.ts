@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
 import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
+import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, enter, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 import { ofTest } from '../../support/lasting.ts';
@@ -15,16 +16,8 @@ import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
 /** Files of Keyturn's that are there. */
 const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
 
-interface Left {
-  revoked: { receipt: string; liveUntil?: number }[];
-  oauthClients: { issuer: string; clientId: string }[];
-  unreadable: string[];
-  vaultLeft?: string;
-  files: string[];
-}
-
-const reset = async (home: TestHome): Promise<Left> =>
-  JSON.parse(await home.ok(['reset', '--yes', '--json'])) as Left;
+const reset = async (home: TestHome) =>
+  JSON.parse(await home.ok(['reset', '--yes', '--json'])) as ResultOf<'home.reset'>;
 
 describe('keyturn reset', () => {
   it('revokes everything, empties the keychain and removes the files', async () => {
@@ -37,9 +30,7 @@ describe('keyturn reset', () => {
     const homeId = home.homeId;
     const owner = JSON.parse(readFileSync(path.join(home.paths.config, 'owner.key'), 'utf8')) as object;
     mkdirSync(path.join(home.paths.config, 'apps'), { mode: 0o700 });
-    writeFileSync(path.join(home.paths.config, 'apps', 'editor.key'), JSON.stringify(owner), {
-      mode: 0o600,
-    });
+    writeFileSync(path.join(home.paths.config, 'apps', 'editor.key'), JSON.stringify(owner), { mode: 0o600 });
     const items = rawItems(`keyturn/${homeId}`);
     onTestFinished(() => items.close());
     const names = ['root', 'newest', ...namedItems(home.paths.state)];

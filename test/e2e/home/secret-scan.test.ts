@@ -150,9 +150,7 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('after sign-ins by device and by a pasted address', async () => {
-    const { home, world, url } = await homeInBentWorld({
-      authorization: { deviceAuthorization: true },
-    });
+    const { home, world, url } = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
     const device = home.start(['login', url, '--device', '--timeout', '10s']);
     expect((await device.ended).code).toBe(3);
     const pasting = home.start(['login', url, '--paste'], { stdinStaysOpen: true });

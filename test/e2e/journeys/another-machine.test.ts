@@ -26,8 +26,6 @@ it('an app on another machine gets a token of one server, until the forward ends
 
   await walk.run();
   expect(await forward.ended).toMatchObject({ code: 0 });
-  const later = await far.keyturn(['token', resource, '--no-input'], {
-    env: { KEYTURN_SOCKET: socket },
-  });
+  const later = await far.keyturn(['token', resource, '--no-input'], { env: { KEYTURN_SOCKET: socket } });
   expect(later).toMatchObject({ code: 8 });
 });

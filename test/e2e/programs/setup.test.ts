@@ -14,8 +14,7 @@ it('setup connects an entry that it could not connect before, and asks no more a
   const servers = { notes: { url: resource }, other: { url: `${new URL('/', resource).href}other` } };
   writeFileSync(file, JSON.stringify({ mcpServers: servers }));
   onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
-  const setup = (...options: string[]): Terminal =>
-    inTerminal(home, [process.execPath, builtBin, 'setup', ...options]);
+  const setup = (...options: string[]) => inTerminal(home, [process.execPath, builtBin, 'setup', ...options]);
   const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0] as unknown;
 
   const isBack = world.authorizationServer.server.on('*', '*', 'destroy');

@@ -9,13 +9,6 @@ import { askBroker, type Question, questionsAt } from '../../support/homes/ask-b
 import * as owner from '../../support/homes/owner-acts.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-export interface Proxy {
-  readonly name: string;
-  readonly url: string;
-  readonly port: number;
-  readonly state: string;
-}
-
 /** The next card, once it is there: each is a program's. */
 export async function nextCard(home: TestHome): Promise<Card> {
   return until('a card', async () => {
@@ -27,11 +20,7 @@ export async function nextCard(home: TestHome): Promise<Card> {
 type Card = Question & { readonly app: string };
 
 /** Answers the card that `asking` raises. */
-export async function answering<T>(
-  home: TestHome,
-  asking: Promise<T>,
-  answer: 'approve' | 'deny',
-): Promise<{ readonly card: Card; readonly got: T }> {
+export async function answering<T>(home: TestHome, asking: Promise<T>, answer: 'approve' | 'deny') {
   asking.catch(() => undefined);
   const card = await nextCard(home);
   await askBroker(home, 'request.answer', { id: card.id, answer });
@@ -69,9 +58,7 @@ export async function call(url: string, headers: Readonly<Record<string, string>
 }
 
 /** The reason of a refusal of the proxy's, with its status. */
-export async function refusalOf(
-  response: Response,
-): Promise<{ status: number; id: unknown; reason: unknown }> {
+export async function refusalOf(response: Response) {
   const body = (await response.json()) as { id: unknown; error?: { data?: { reason?: unknown } } };
   return { status: response.status, id: body.id, reason: body.error?.data?.reason };
 }

@@ -21,12 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => shared.close());
 
-async function run(
-  scenario: string,
-  program = 'proving-program.ts',
-): Promise<{ readonly code: number; readonly said: string }> {
+async function run(scenario: string, program = 'proving-program.ts') {
   const command = [process.execPath, path.join(programs, program), builtBin].join(' ');
-  return new Promise((resolve) => {
+  return new Promise<{ code: number; said: string }>((resolve) => {
     execFile(
       process.execPath,
       [suite, 'client', '--command', command, '--scenario', scenario, '--timeout', '200000', '--verbose'],

@@ -15,8 +15,7 @@ const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}
   registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);
 
 /** What the server answers to a registration, beside the client's id. */
-const lay = (more: object): void =>
-  site.lay('/register', { status: 201, body: { client_id: 'c1', ...more } });
+const lay = (more: object) => site.lay('/register', { status: 201, body: { client_id: 'c1', ...more } });
 
 const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
 

@@ -100,13 +100,7 @@ describe('parseChallenges', () => {
 const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/);
 const blank = fc.constantFrom('', ' ', '\t', '  ');
 const parameter = fc
-  .record({
-    name: token,
-    value: fc.oneof(anyText(), token),
-    before: blank,
-    after: blank,
-    bare: fc.boolean(),
-  })
+  .record({ name: token, value: fc.oneof(anyText(), token), before: blank, after: blank, bare: fc.boolean() })
   .map(({ name, value, before, after, bare }) => {
     const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
     const written = bare && isToken ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;

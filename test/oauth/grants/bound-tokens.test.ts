@@ -26,15 +26,10 @@ beforeEach(() => {
   proofKey = ProofKey.create();
 });
 
-interface Proof {
-  readonly header: { readonly typ: string; readonly alg: string; readonly jwk: JsonWebKey };
-  readonly claims: Readonly<Record<string, unknown>>;
-}
-
 /** The parts of a proof, whose signature is that of the key in it. */
-function read(proof: unknown): Proof {
+function read(proof: unknown) {
   const [header = '', claims = '', signature = ''] = String(proof).split('.');
-  const parsed = { header: decoded(header), claims: decoded(claims) } as Proof;
+  const parsed = { header: decoded(header) as { jwk: JsonWebKey }, claims: decoded(claims) };
   const key = createPublicKey({ key: parsed.header.jwk, format: 'jwk' });
   const isSigned = verify(
     'sha256',
@@ -46,9 +41,10 @@ function read(proof: unknown): Proof {
   return parsed;
 }
 
-const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
+const decoded = (part: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(part, 'base64url').toString());
 
-const proofs = (): Proof['claims'][] => site.asked.map(({ headers }: Asked) => read(headers['dpop']).claims);
+const proofs = () => site.asked.map(({ headers }: Asked) => read(headers['dpop']).claims);
 
 /** A JWT with these claims. Nobody here checks its signature. */
 function jwtWith(claims: object): string {
@@ -75,13 +71,7 @@ describe('a proof', () => {
 
   it('P-7: for an MCP server names token, nonce and URL without its query', async () => {
     const url = new URL('https://server.example/mcp?q=1#x');
-    const proof = proofKey.proof({
-      method: 'GET',
-      url,
-      accessToken: 'acc3ss',
-      nonce: 'n1',
-      time: now + 999,
-    });
+    const proof = proofKey.proof({ method: 'GET', url, accessToken: 'acc3ss', nonce: 'n1', time: now + 999 });
     expect(read(proof).claims).toMatchObject({
       htm: 'GET',
       htu: 'https://server.example/mcp',

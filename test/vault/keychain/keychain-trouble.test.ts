@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker, type SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import type { ItemVault } from '../../../src/vault/item-vault.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { ofTest } from '../../support/lasting.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
@@ -112,8 +111,7 @@ describe('a keychain by script', () => {
 test('what a broker that is killed at any call of a reset leaves, the next reset ends', async () => {
   for (let at = 1, isDone = false; !isDone; at += 1) {
     const keychain = scriptedKeychain();
-    const open = (): ItemVault =>
-      closedLater(keychainVault({ service: 'scripted', spawnWorker: keychain.spawn }));
+    const open = () => closedLater(keychainVault({ service: 'scripted', spawnWorker: keychain.spawn }));
     const names = ['s-1', 'newest'];
     for (const name of names) await open().set(name, 'value');
     keychain.asked.length = 0;
