@@ -63,15 +63,7 @@ it('a secret goes to no issuer that only the server names', async () => {
 
 it('a server without metadata does not replace the typed issuer by its own', async () => {
   const bent = await open({ protection: { metadataAt: [] } });
-  const named = [
-    '--issuer',
-    'https://as.invalid',
-    '--client-id',
-    'abc',
-    '--client-secret-stdin',
-    '--timeout',
-    '9s',
-  ];
+  const named = '--issuer https://as.invalid --client-id abc --client-secret-stdin --timeout 9s'.split(' ');
   const run = await bent.home.keyturn(['login', bent.url, ...named], { stdin: 'hidden' });
   expect(run).toMatchObject({ code: 6, stderr: expect.stringContaining('"https://as.invalid"') });
   expect(await issuersEntered(bent)).not.toContain(new URL(bent.url).origin);

@@ -230,18 +230,14 @@ describe('a file that Keyturn did not write', () => {
     expect((await home.start()).document.trouble?.why).not.toContain('hush');
   });
 
-  it('(a folder) is refused', async () => {
-    const { home } = await savedHome();
-    rmSync(home.file);
-    mkdirSync(home.file);
-    await expect(home.start().then(({ list }) => list.items)).rejects.toThrow(/is not a plain file/);
-  });
-
-  it('(a symbolic link) is refused', async () => {
+  it.each([
+    ['a folder', (file: string) => mkdirSync(file), /is not a plain file/],
+    ['a symbolic link', (file: string) => symlinkSync('elsewhere', file), /symbolic link/],
+  ])('(%s) is refused', async (_what, put, words) => {
     const { home } = await savedHome();
     renameSync(home.file, path.join(home.folder, 'elsewhere'));
-    symlinkSync('elsewhere', home.file);
-    await expect(home.start().then(({ list }) => list.items)).rejects.toThrow(/symbolic link/);
+    put(home.file);
+    await expect(home.start().then(({ list }) => list.items)).rejects.toThrow(words);
   });
 
   it('(a mode that others may read or write) is refused until it is fixed', async () => {

@@ -144,23 +144,17 @@ export function vaultContract(name: string, open: () => Vault, options: Contract
       await expect(vault.delete('root')).rejects.toMatchObject({ reason: 'invalid_request' });
     });
 
-    test('a destroyed vault refuses every call', async () => {
+    test.each([
+      ['a destroyed', (own: Vault) => own.destroy([id, 'other', 'never'])],
+      ['a closed', (own: Vault) => own.close()],
+    ])('%s vault refuses every call', async (_, end) => {
       const own = ownVault();
       await own.set(id, 'soon gone');
       await own.set('other', 'x'.repeat(3 * partBytes));
-      await own.destroy([id, 'other', 'never']);
+      await end(own);
       const refused = { reason: 'vault_unavailable' };
       await expect(getIfAny(own, id)).rejects.toMatchObject(refused);
       await expect(own.set('other', 'x')).rejects.toMatchObject(refused);
-      await expect(own.delete(id)).rejects.toMatchObject(refused);
-    });
-
-    test('a closed vault refuses every call', async () => {
-      const own = ownVault();
-      await own.close();
-      const refused = { reason: 'vault_unavailable' };
-      await expect(getIfAny(own, id)).rejects.toMatchObject(refused);
-      await expect(own.set(id, 'x')).rejects.toMatchObject(refused);
       await expect(own.delete(id)).rejects.toMatchObject(refused);
     });
   });

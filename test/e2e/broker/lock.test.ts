@@ -10,28 +10,25 @@ const passphrase = 'correct horse battery';
 
 it('unlock asks on the terminal without an echo, twice if the vault is new', async () => {
   const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
-  const atTerminal = () => inTerminal(home, [process.execPath, builtBin, 'unlock']);
-  const first = atTerminal();
-  await first.shows(/choose a passphrase for the vault: /);
-  first.type(`${passphrase}y\u007f\r`);
+  const atTerminal = async (question: RegExp, typed: string) => {
+    const terminal = inTerminal(home, [process.execPath, builtBin, 'unlock']);
+    await terminal.shows(question);
+    terminal.type(typed);
+    return terminal;
+  };
+  const first = await atTerminal(/choose a passphrase for the vault: /, `${passphrase}y\u007f\r`);
   await first.shows(/once more: /);
   first.type(`${passphrase}\r`);
   expect(await first.ended).toEqual([0, null]);
   expect(first.shown()).not.toContain('hors');
   expect(await vaultStateOf(home)).toBe('open');
-
-  await askBroker(home, 'vault.lock', {});
-  const second = atTerminal();
-  await second.shows(/passphrase of the vault: /);
-  second.type(`${passphrase}\r`);
-  expect(await second.ended).toEqual([0, null]);
-  expect(await vaultStateOf(home)).toBe('open');
-
-  await askBroker(home, 'vault.lock', {});
-  const third = atTerminal();
-  await third.shows(/passphrase of the vault: /);
-  third.type('\u0003');
-  expect(await third.ended).toEqual([130, null]);
-  expect(await vaultStateOf(home)).toBe('locked');
+  for (const [typed, code, state] of [
+    [`${passphrase}\r`, 0, 'open'],
+    ['\u0003', 130, 'locked'],
+  ] as const) {
+    await askBroker(home, 'vault.lock', {});
+    expect(await (await atTerminal(/passphrase of the vault: /, typed)).ended).toEqual([code, null]);
+    expect(await vaultStateOf(home)).toBe(state);
+  }
   await unlock(home, passphrase);
 });

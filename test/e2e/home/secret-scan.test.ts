@@ -107,12 +107,8 @@ describe('no secret is found', { timeout: patience }, () => {
       note: token,
     });
     await home.keyturn(['login', url, '--account', 'again']);
-    await home.keyturn([
-      'token',
-      url,
-      '--challenge',
-      `Bearer error="insufficient_scope", scope="read ${'x'.repeat(40)}", error_description="odd"`,
-    ]);
+    const challenge = `Bearer error="insufficient_scope", scope="read ${'x'.repeat(40)}", error_description="odd"`;
+    await home.keyturn(['token', url, '--challenge', challenge]);
     await lookAround(home);
   });
 
@@ -134,17 +130,8 @@ describe('no secret is found', { timeout: patience }, () => {
     authorizationServer.expireAccessTokens();
     await program.call();
     const file = privateKeyFile(home);
-    await home.keyturn([
-      'oauth-client',
-      'add',
-      issuer,
-      '--client-id',
-      'signer',
-      '--private-key',
-      file,
-      '--alg',
-      'RS256',
-    ]);
+    const signer = ['--client-id', 'signer', '--private-key', file, '--alg', 'RS256'];
+    await home.keyturn(['oauth-client', 'add', issuer, ...signer]);
     await home.keyturn(['login', url, '--timeout', '3s']);
     await lookAround(home);
   });

@@ -19,23 +19,8 @@ const token = wireToken('https://files.example/api', {
 
 /** Values that differ from a good field in every way that has been thought of. */
 const oddities = fc.oneof(
-  fc.constantFrom(
-    undefined,
-    null,
-    '',
-    ' ',
-    'a b',
-    'é',
-    'x\n',
-    0,
-    -1,
-    1.5,
-    Number.MAX_SAFE_INTEGER,
-    2 ** 53,
-    true,
-    [],
-    {},
-  ),
+  fc.constantFrom<unknown>(undefined, null, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, 2 ** 53, true, [], {}),
+  fc.constantFrom('', ' ', 'a b', 'é', 'x\n'),
   fc.constantFrom(64, 65, 256, 257, 2048, 2049, 4096, 4097, 16_384, 16_385).map((n) => 'x'.repeat(n)),
   anyText(),
   fc.anything(),
