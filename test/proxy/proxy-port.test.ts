@@ -17,6 +17,16 @@ async function refusal(bytes: (place: Place) => string, options?: Parameters<typ
   return { answer, ...verdict(answer) };
 }
 
+const tunnel = 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n';
+
+async function connected(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
 const notPermitted = { status: 403, reason: 'not_permitted' };
 
 describe('a proxy’s port', () => {
@@ -98,8 +108,35 @@ describe('a proxy’s port', () => {
   });
 
   it('H-11: opens no tunnel', async () => {
-    const connecting = 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n';
-    expect((await refusal(() => connecting)).status).toBe(405);
+    expect((await refusal(() => tunnel)).status).toBe(405);
+  });
+
+  it('H-11: serves on after many clients that broke a tunnel off', async () => {
+    const { port, host, target } = await openPort();
+    for (let left = 20; left > 0; left -= 1) {
+      const socket = await connected(port);
+      socket.write(tunnel);
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+    }
+    const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`] }));
+    expect(verdict(answer).status).toBe(403);
+  });
+
+  it('H-11: keeps no place for a tunnel whose client keeps its side open', async () => {
+    const socket = await connected((await openPort()).port);
+    socket.resume().write(tunnel);
+    await once(socket, 'end');
+    // Where the other side is gone, what is written is answered by a reset.
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    const writing = setInterval(() => socket.write('x'), 20);
+    onTestFinished(() => clearInterval(writing));
+    await gone;
+  });
+
+  it('H-12: tells a clumsy client that a GET has no body', async () => {
+    const sent = ({ host, target }: Place) => lines({ method: 'GET', target, headers: [`Host: ${host}`] });
+    expect(await refusal(sent)).toMatchObject({ status: 400, reason: 'invalid_request' });
   });
 
   it('H-11: changes to no other protocol', async () => {

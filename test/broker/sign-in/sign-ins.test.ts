@@ -95,7 +95,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('closes when the program goes away, and delays only the next page', async () => {
+  it('closes when the program goes away, and delays the next one, whatever its account', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const program = new AbortController();
@@ -107,6 +107,10 @@ describe('a sign-in page', () => {
     await turnOfEvents();
     expect(rig.parts.approvalRequests.list()).toEqual([]);
     expect(await tryRedirect(rig.pages[0])).toBe('ECONNREFUSED');
+    const hint = expect.stringContaining(`keyturn login ${rig.endpoint}`);
+    for (const other of [{}, ...Array.from('abcdef', (account) => ({ account }))])
+      expect(await refusal(rig.ask(other))).toMatchObject({ reason: 'rate_limited', retryAfter: 1, hint });
+    expect(rig.pages).toHaveLength(1);
     rig.person.isThere = true;
     rig.clock.advance(1000);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
