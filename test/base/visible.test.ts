@@ -17,8 +17,8 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_P
 /** Characters that command a terminal, turn the direction or can't be seen, among ordinary ones. */
 const hostile = array(
   oneof(
-    constantFrom('\u001b[31m', '\u009b2J', ...'\u0007\r\n\t\0\u007f\u202e\u2066\u061c'),
-    constantFrom(...'\u200b\u200d\u00ad\u034f\u115f\u180e\u2028\u3164\ufe0f\ufeff'),
+    constantFrom('\u001b[31m', '\u009b2J', ...Array.from('\u0007\r\n\t\0\u007f\u202e\u2066\u061c')),
+    constantFrom(...Array.from('\u200b\u200d\u00ad\u034f\u115f\u180e\u2028\u3164\ufe0f\ufeff')),
     constantFrom('\u0301'.repeat(9), '\u0e49\u20dd'.repeat(9)),
     constantFrom('\ue000', '\ue001', '\u{e0041}', '\u{e0100}', '\ud800', '\u2800', '\uffa0', '\ufff9'),
     string({ maxLength: 3 }),
