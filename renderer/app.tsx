@@ -1,6 +1,7 @@
 /** Which of the windows this is: the card's, the welcome, or the main one with its tabs. */
 import type { ComponentType } from 'preact';
 import { useLayoutEffect, useState, useEffect } from 'preact/hooks';
+import { Button } from './parts/button.tsx';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
 import { Apps } from './views/apps/apps.tsx';
@@ -12,8 +13,7 @@ import { Settings } from './views/settings/settings.tsx';
 import { useList } from './state/store.ts';
 import { strings } from './base/strings.ts';
 import { TabBar } from './views/tab-bar.tsx';
-import { PauseBanner } from './views/vault/pause-banner.tsx';
-import { VaultBanner } from './views/vault/vault-banner.tsx';
+import { PauseBanner, VaultBanner } from './views/vault/vault-banner.tsx';
 import { OpenQuestions } from './views/open-requests.tsx';
 import { Overview } from './views/overview/overview.tsx';
 import { Search } from './views/search.tsx';
@@ -90,16 +90,8 @@ function Announcement() {
       <p role="status" aria-live="polite">
         {text}
       </p>
-      {undo && (
-        <button type="button" class="quiet" onClick={() => void undo()}>
-          {strings.undo}
-        </button>
-      )}
-      {text !== '' && (
-        <button type="button" class="quiet" onClick={() => announce('')}>
-          {strings.close}
-        </button>
-      )}
+      {undo && <Button text={strings.undo} class="quiet" onPress={undo} />}
+      {text !== '' && <Button text={strings.close} class="quiet" onPress={() => announce('')} />}
     </div>
   );
 }

@@ -33,7 +33,7 @@ export function CardWindow({ id }: { readonly id?: string }) {
       )}
       {/* Keyed: a card that takes another's place starts its half second again. */}
       {card && <QuestionCard key={card.id} questions={card.questions} onDone={() => undefined} />}
-      <ListFrame loaded={loaded} isEmpty={false} emptyTitle="" empty="">
+      <ListFrame loaded={loaded}>
         {card === undefined && <Empty title={strings.waiting.none} text={strings.waiting.noneHint} />}
       </ListFrame>
     </main>

@@ -8,7 +8,7 @@ import { ConsentForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { RequestingApp } from './base/requesting-app.tsx';
 import { AddressFact, Facts } from '../parts/facts.tsx';
-import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { UntrustedText, Host } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 
@@ -47,7 +47,7 @@ function Title({ appName, resource }: { readonly appName: string; readonly resou
     <>
       {words.title.parts({
         app: <UntrustedText text={appName} />,
-        server: <UntrustedText text={URL.parse(resource)?.host ?? resource} />,
+        server: <Host url={resource} />,
       })}
     </>
   );

@@ -10,10 +10,9 @@ import { commandName } from '../../words/app-kind.ts';
 import { CommandProgram } from './base/requesting-app.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { AddressFact, Fact, Facts, TextFact } from '../parts/facts.tsx';
+import { AddressFact, Fact, Facts, TextFact, ApiKeyPlace } from '../parts/facts.tsx';
 import { exceptionTarget } from '../base/untrusted-text.ts';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
-import { ApiKeyPlace } from '../parts/api-key-place.tsx';
+import { Address, UntrustedText, Host, Name } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Scopes } from '../parts/scopes.tsx';
 import { scopeNames } from '../base/scopes.ts';
@@ -51,7 +50,7 @@ export function CommandCard({ question, onDone }: CardProps) {
 
 function Title({ question }: Pick<CardProps, 'question'>) {
   const name = (text: string) => <UntrustedText text={text} />;
-  const address = (url: string) => <UntrustedText text={URL.parse(url)?.host ?? url} />;
+  const address = (url: string) => <Host url={url} />;
   return <>{askedParts<JSX.Element>(strings, question, { name, address })}</>;
 }
 
@@ -83,9 +82,7 @@ function Change({ question }: { readonly question: Question }) {
     <Facts>
       {app !== undefined && (
         <Fact name={words.app}>
-          <strong>
-            <UntrustedText text={app} />
-          </strong>
+          <Name text={app} />
         </Fact>
       )}
       {[resource, server && exceptionTarget(server, exception ?? '')].map(
@@ -128,9 +125,7 @@ function ForwardFacts({ question: { forward, resources = [] } }: { readonly ques
   return (
     <>
       <Fact name={words.forward}>
-        <strong>
-          <UntrustedText text={forward.label} />
-        </strong>
+        <Name text={forward.label} />
       </Fact>
       <Fact name={words.hostKey}>
         {forward.hostKey === undefined ? words.sandbox : <UntrustedText text={forward.hostKey} />}

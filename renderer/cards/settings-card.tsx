@@ -6,9 +6,8 @@
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
+import { Fact, Facts, maxPathLength } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { maxPathLength } from './base/requesting-app.tsx';
 import { formatNumber } from '../base/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';

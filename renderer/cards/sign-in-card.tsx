@@ -5,13 +5,14 @@
  * Invariant: the pasted address holds a code: it leaves the field with the call and is never shown again.
  */
 import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { announce } from '../state/announcement.ts';
 import { useApprovalDelay } from './base/approval-delay.ts';
-import { ChangedNotice } from './base/changed-notice.tsx';
+import { ChangedNotice } from './base/consent-form.tsx';
 import { useAction } from '../state/store.ts';
 import { AddressFact, Facts, TextFact } from '../parts/facts.tsx';
 import { Field, Form } from '../parts/field.tsx';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { Address, UntrustedText, Host } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { strings } from '../base/strings.ts';
@@ -61,9 +62,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       <Refused refusal={action.refusal} />
       <footer>
         <div class="actions">
-          <button type="button" class="danger" onClick={() => void callOff()}>
-            {words.cancel}
-          </button>
+          <Button text={words.cancel} class="danger" onPress={callOff} />
           <button
             type="button"
             class="primary"
@@ -81,7 +80,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
 }
 
 function Title({ url }: { readonly url: string }) {
-  return <>{words.titlePage.parts({ server: <UntrustedText text={URL.parse(url)?.host ?? url} /> })}</>;
+  return <>{words.titlePage.parts({ server: <Host url={url} /> })}</>;
 }
 
 function Destination({
@@ -134,9 +133,7 @@ function PageTrouble({ question: { id, url = '' }, onDone }: SignInCardProps) {
       <Paste id={id} onDone={onDone} />
       <Refused refusal={action.refusal} />
       <div class="actions">
-        <button type="button" onClick={() => void tellError()}>
-          {words.errorPage}
-        </button>
+        <Button text={words.errorPage} onPress={tellError} />
       </div>
     </details>
   );

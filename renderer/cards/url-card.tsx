@@ -9,7 +9,7 @@ import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts } from '../parts/facts.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { UntrustedText, Host } from '../parts/untrusted-text.tsx';
 import { RequestingApp } from './base/requesting-app.tsx';
 import { strings } from '../base/strings.ts';
 
@@ -17,7 +17,7 @@ const words = strings.page;
 
 export function UrlCard({ question, onDone }: CardProps) {
   const { url = '', resource = '', message = '' } = question;
-  const site = <UntrustedText text={URL.parse(url)?.host ?? url} />;
+  const site = <Host url={url} />;
   return (
     // The server is told that the user declined.
     <QuestionForm

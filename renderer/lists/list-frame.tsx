@@ -3,6 +3,7 @@
  * the last that was read, a word where there is nothing.
  */
 import type { ComponentChildren } from 'preact';
+import { Button } from '../parts/button.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { rereadAll } from '../state/store.ts';
 import type { ListState } from '../state/store.ts';
@@ -10,13 +11,13 @@ import { strings } from '../base/strings.ts';
 
 interface ListFrameProps {
   readonly loaded: ListState<unknown>;
-  readonly isEmpty: boolean;
-  readonly emptyTitle: string;
-  readonly empty: string;
+  /** Says so if there is nothing. */
+  readonly isEmpty?: boolean;
+  readonly words?: { readonly emptyTitle: string; readonly empty: string };
   readonly children: ComponentChildren;
 }
 
-export function ListFrame({ loaded, isEmpty, emptyTitle, empty, children }: ListFrameProps) {
+export function ListFrame({ loaded, isEmpty = false, words, children }: ListFrameProps) {
   const { value, refusal } = loaded;
   return (
     <>
@@ -24,13 +25,12 @@ export function ListFrame({ loaded, isEmpty, emptyTitle, empty, children }: List
         <div class="stale">
           <Refused refusal={refusal} />
           {value !== undefined && <p class="dim">{strings.stale}</p>}
-          <button type="button" onClick={rereadAll}>
-            {strings.reload}
-          </button>
+          <Button text={strings.reload} onPress={rereadAll} />
         </div>
       )}
       {value === undefined && refusal === undefined && <Skeleton />}
-      {value !== undefined && (isEmpty ? <Empty title={emptyTitle} text={empty} /> : children)}
+      {value !== undefined &&
+        (isEmpty && words ? <Empty title={words.emptyTitle} text={words.empty} /> : children)}
     </>
   );
 }

@@ -5,20 +5,15 @@
  * that is read again moves no button from under the pointer.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../base/format.ts';
 import type { CountUnit } from '../base/format.ts';
-import { strings } from '../base/strings.ts';
 import { goTo } from '../state/route.ts';
 import type { Tab } from '../state/route.ts';
 import type { ListState } from '../state/store.ts';
 import { Icon } from '../parts/icon.tsx';
-import { FilterField } from './filter-field.tsx';
 import { ListFrame } from './list-frame.tsx';
-import { ShowMore } from './show-more.tsx';
-
-/** Rows at first and with each further step: several windows full. */
-export const pageSize = 30;
+import { LongList } from './long-list.tsx';
 
 interface MasterDetailProps<T> {
   readonly tab: Tab;
@@ -34,6 +29,7 @@ interface MasterDetailProps<T> {
     /** Leads back to the list. */
     readonly all: string;
   };
+  /** Of what is counted beside the filter. */
   readonly unit: CountUnit;
   readonly keyOf: (item: T) => string;
   /** All the text by which the filter finds it. The same function at every drawing, as are the next two. */
@@ -53,16 +49,23 @@ export function MasterDetail<T>(props: MasterDetailProps<T>) {
   const open = items.find((item) => keyOf(item) === chosen);
   const shown = useShown({ fitting, keyOf, open });
   return (
-    <ListFrame loaded={loaded} isEmpty={items.length === 0} emptyTitle={words.emptyTitle} empty={words.empty}>
+    <ListFrame loaded={loaded} isEmpty={items.length === 0} words={words}>
       <div class="master-detail" data-open={open !== undefined}>
         <div class="master">
-          <FilterField
-            label={words.filter}
-            value={filter}
-            onInput={setFilter}
-            count={formatCount(fitting.length, unit)}
+          <div class="filter">
+            <Icon name="search" />
+            <SearchField label={words.filter} value={filter} onInput={setFilter} />
+            <p class="dim small" role="status">
+              {formatCount(fitting.length, unit)}
+            </p>
+          </div>
+          <LongList
+            class="picks"
+            items={fitting}
+            keyOf={keyOf}
+            show={(item) => <Row tab={tab} id={keyOf(item)} item={item} isShown={item === shown} row={row} />}
+            onKeyDown={moveFocus}
           />
-          <Rows tab={tab} items={fitting} shown={shown} keyOf={keyOf} row={row} />
         </div>
         <div class="detail">
           <BackButton tab={tab} isOpen={open !== undefined} label={words.all} />
@@ -73,9 +76,35 @@ export function MasterDetail<T>(props: MasterDetailProps<T>) {
   );
 }
 
-interface ShownNeeds<T> {
+interface SearchFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** Named by its placeholder. */
+export function SearchField({ label, value, onInput }: SearchFieldProps) {
+  const id = useId();
+  return (
+    <>
+      <label class="visually-hidden" for={id}>
+        {label}
+      </label>
+      <input
+        id={id}
+        type="search"
+        placeholder={label}
+        value={value}
+        autoComplete="off"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </>
+  );
+}
+
+interface ShownNeeds<T> extends Pick<MasterDetailProps<T>, 'keyOf'> {
   readonly fitting: readonly T[];
-  readonly keyOf: (item: T) => string;
   /** The item that the user chose. */
   readonly open: T | undefined;
 }
@@ -88,33 +117,10 @@ function useShown<T>({ fitting, keyOf, open }: ShownNeeds<T>): T | undefined {
   return shown;
 }
 
-type RowsProps<T> = Pick<MasterDetailProps<T>, 'tab' | 'items' | 'keyOf' | 'row'> & {
-  readonly shown: T | undefined;
-};
-
-function Rows<T>({ tab, items, shown, keyOf, row }: RowsProps<T>) {
-  const [count, setCount] = useState(pageSize);
-  if (items.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
-  return (
-    <>
-      <ul class="picks" onKeyDown={moveFocus}>
-        {items.slice(0, count).map((item) => (
-          <li key={keyOf(item)}>
-            <Row tab={tab} id={keyOf(item)} item={item} isShown={item === shown} row={row} />
-          </li>
-        ))}
-      </ul>
-      {items.length > count && <ShowMore onMore={() => setCount((before) => before + pageSize)} />}
-    </>
-  );
-}
-
-interface RowProps<T> {
-  readonly tab: Tab;
+interface RowProps<T> extends Pick<MasterDetailProps<T>, 'tab' | 'row'> {
   readonly id: string;
   readonly item: T;
   readonly isShown: boolean;
-  readonly row: (item: T) => ComponentChildren;
 }
 
 /** Drawn again only for another item: a list of hundreds is read at every change. */

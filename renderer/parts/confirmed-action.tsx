@@ -6,6 +6,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { announce } from '../state/announcement.ts';
 import { useAction } from '../state/store.ts';
 import type { Action } from '../state/store.ts';
@@ -36,14 +37,12 @@ export function ConfirmedAction(props: ConfirmedActionProps) {
   const [isAsking, ask] = useState(false);
   return (
     <>
-      <button
-        type="button"
+      <Button
+        text={props.button}
         class={props.isMild ? '' : 'danger'}
-        aria-label={props.label}
-        onClick={() => ask(true)}
-      >
-        {props.button}
-      </button>
+        label={props.label}
+        onPress={() => ask(true)}
+      />
       {isAsking && <Question {...props} onClose={() => ask(false)} />}
     </>
   );

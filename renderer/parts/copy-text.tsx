@@ -5,6 +5,7 @@
  * keyboard.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { announce } from '../state/announcement.ts';
 import { call } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
@@ -33,13 +34,11 @@ export function CopyText({ text }: { readonly text: string }) {
       <pre ref={shown} tabIndex={0}>
         {text}
       </pre>
-      <button
-        type="button"
-        aria-label={isCopied ? strings.copiedOf({ what: text }) : strings.copyOf({ what: text })}
-        onClick={() => void copy()}
-      >
-        {isCopied ? strings.copied : strings.copy}
-      </button>
+      <Button
+        text={isCopied ? strings.copied : strings.copy}
+        label={isCopied ? strings.copiedOf({ what: text }) : strings.copyOf({ what: text })}
+        onPress={copy}
+      />
     </div>
   );
 }

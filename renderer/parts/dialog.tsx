@@ -7,6 +7,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { strings } from '../base/strings.ts';
 
 interface DialogProps {
@@ -44,12 +45,8 @@ interface ConfirmActionsProps {
 export function ConfirmActions({ confirm, isBusy, onCancel, onConfirm }: ConfirmActionsProps) {
   return (
     <div class="actions">
-      <button type="button" onClick={onCancel}>
-        {strings.cancel}
-      </button>
-      <button type="button" class="danger filled" aria-disabled={isBusy} onClick={() => void onConfirm()}>
-        {confirm}
-      </button>
+      <Button text={strings.cancel} onPress={onCancel} />
+      <Button text={confirm} class="danger filled" isBusy={isBusy} onPress={onConfirm} />
     </div>
   );
 }
@@ -58,9 +55,7 @@ export function ConfirmActions({ confirm, isBusy, onCancel, onConfirm }: Confirm
 export function CloseAction({ onClose }: { readonly onClose: () => void }) {
   return (
     <div class="actions">
-      <button type="button" class="primary" onClick={onClose}>
-        {strings.close}
-      </button>
+      <Button text={strings.close} class="primary" onPress={onClose} />
     </div>
   );
 }

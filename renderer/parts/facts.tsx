@@ -1,8 +1,10 @@
-/** Names with their values, as a description list: a line each, or side by side. */
+/** Names with their values, as a description list: a line each, or side by side; and the values that many have. */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { Address, OnCard, UntrustedText } from './untrusted-text.tsx';
+import { strings } from '../base/strings.ts';
+import type { ListedApiKey } from '../base/views.ts';
 import { ScrollBox } from './scroll-box.tsx';
+import { Address, OnCard, UntrustedText } from './untrusted-text.tsx';
 
 interface FactsProps {
   readonly children: ComponentChildren;
@@ -49,5 +51,45 @@ export function TextFact({ name, text }: { readonly name: string; readonly text:
     <Fact name={name}>
       <UntrustedText text={text} />
     </Fact>
+  );
+}
+
+/** Nothing without a path. */
+export function PathFact({ name, text }: { readonly name: string; readonly text: string | undefined }) {
+  if (text === undefined) return null;
+  return (
+    <Fact name={name}>
+      <Path text={text} />
+    </Fact>
+  );
+}
+
+/** Characters of a path. */
+export const maxPathLength = 300;
+
+/** On a ground that praises nothing. */
+export function Path({ text }: { readonly text: string }) {
+  return (
+    <code class="path">
+      <UntrustedText text={text} bound={maxPathLength} />
+    </code>
+  );
+}
+
+/** The broker's word for an account that nobody named. */
+export const unnamed = 'default';
+
+export function AccountName({ name = unnamed }: { readonly name: string | undefined }) {
+  if (name !== unnamed) return <UntrustedText text={name} />;
+  return <span class="dim">{strings.servers.accountDefault}</span>;
+}
+
+/** Where an API key goes: `Authorization: Bearer …`. The key itself never reaches a window. */
+export function ApiKeyPlace({ of }: { readonly of: Pick<ListedApiKey, 'header' | 'scheme'> }) {
+  const { header, scheme } = of;
+  return (
+    <code>
+      <UntrustedText text={`${header}: ${scheme === undefined ? '' : `${scheme} `}…`} />
+    </code>
   );
 }

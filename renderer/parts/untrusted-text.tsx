@@ -24,6 +24,36 @@ export function UntrustedText({ text, bound }: { readonly text: string; readonly
   return <bdi class="untrusted">{needsQuotes ? `“${shown}”` : shown}</bdi>;
 }
 
+/** A name that stands out. */
+export function Name(props: { readonly text: string; readonly bound?: number }) {
+  return (
+    <strong>
+      <UntrustedText {...props} />
+    </strong>
+  );
+}
+
+/** The host of an address; the whole one if it has none. */
+export function Host({ url, ...props }: { readonly url: string; readonly bound?: number }) {
+  return <UntrustedText text={URL.parse(url)?.host ?? url} {...props} />;
+}
+
+interface TextListProps {
+  readonly texts: readonly string[];
+  readonly between?: string;
+  readonly bound?: number;
+}
+
+/** Several texts in one line. */
+export function TextList({ texts, between = ', ', ...props }: TextListProps) {
+  return texts.map((text, at) => (
+    <span key={`${at} ${text}`}>
+      {at > 0 && between}
+      <UntrustedText text={text} {...props} />
+    </span>
+  ));
+}
+
 /** Several texts, a line each: a space within one of them could pass for its end. */
 export function UntrustedLines({ texts }: { readonly texts: readonly string[] }) {
   return texts.map((text) => (

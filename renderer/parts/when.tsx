@@ -1,5 +1,6 @@
 /** Instants. */
 import { formatExact, formatRelative } from '../base/format.ts';
+import { strings } from '../base/strings.ts';
 import { useNow } from '../state/now.ts';
 
 /** Relative; the exact one on hover and for screen readers. */
@@ -22,4 +23,11 @@ export function WhenExactly({ at }: { readonly at: number }) {
       {formatExact(at)} ({relative})
     </time>
   );
+}
+
+/** When a sign-in’s access token expires; one that is over is as good as none. */
+export function Expiry({ at }: { readonly at: number | undefined }) {
+  const isAlive = useNow((now) => at !== undefined && at > now);
+  if (at === undefined || !isAlive) return <span class="dim">{strings.servers.expiresUnknown}</span>;
+  return <When at={at} />;
 }

@@ -3,14 +3,13 @@
  *
  * Invariants: a call never rejects: whatever goes wrong on the way is a refusal as a value. Lists are read when somebody
  * shows them, and again after every change. What was read stays until something newer was read; a read that failed says so beside it.
- * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
- * objects (structural-sharing.ts).
+ * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same objects, so
+ * that they are not drawn again.
  */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Envelope } from '../../electron/bridge/channels.ts';
 import { strings } from '../base/strings.ts';
 import type { Bridge, ChannelName, ParamsOn, Refusal, ResultOn } from '../base/views.ts';
-import { shareStructure } from './structural-sharing.ts';
 
 declare global {
   interface Window {
@@ -170,4 +169,34 @@ export function useAction(): Action {
       return answer.ok ? answer.value : undefined;
     },
   };
+}
+
+/** Equals `after`, with the objects of `before` for what did not change. */
+function shareStructure<T>(before: T | undefined, after: T): T {
+  if (before === undefined || before === after) return after;
+  if (Array.isArray(before) && Array.isArray(after)) return shareList(before, after) as T;
+  if (isRecord(before) && isRecord(after)) return shareRecord(before, after) as T;
+  return after;
+}
+
+function shareList(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
+  const known = new Map(before.map((row) => [JSON.stringify(row), row]));
+  const rows = after.map((row) => known.get(JSON.stringify(row)) ?? row);
+  const isSame = rows.length === before.length && rows.every((row, at) => row === before[at]);
+  return isSame ? before : rows;
+}
+
+function shareRecord(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const names = Object.keys(after);
+  const fields = names.map((name) => [name, shareStructure(before[name], after[name])] as const);
+  const isSame =
+    names.length === Object.keys(before).length && fields.every(([name, value]) => value === before[name]);
+  return isSame ? before : Object.fromEntries(fields);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

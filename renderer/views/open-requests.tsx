@@ -1,5 +1,6 @@
 /** The open cards, above whatever the main window shows. */
 import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { cardsOf, serverCount } from '../base/cards.ts';
 import type { Questions } from '../base/cards.ts';
 import { Dialog } from '../parts/dialog.tsx';
@@ -25,14 +26,12 @@ export function OpenQuestions() {
         {cards.map(({ id, questions }) => (
           <li key={id}>
             <span class="untrusted">{summary(questions)}</span>
-            <button
-              type="button"
+            <Button
+              text={strings.waiting.answer}
               class="primary"
-              aria-label={`${strings.waiting.answer} ${summary(questions)}`}
-              onClick={() => open(id)}
-            >
-              {strings.waiting.answer}
-            </button>
+              label={`${strings.waiting.answer} ${summary(questions)}`}
+              onPress={() => open(id)}
+            />
           </li>
         ))}
       </ul>

@@ -1,7 +1,8 @@
 /** One field that finds servers, apps and settings, from every view. */
-import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
 import type { SignIn, ListedApiKey, PairedApp } from '../base/views.ts';
+import { SearchField } from '../lists/master-detail.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { IconName } from '../parts/icon.tsx';
@@ -31,7 +32,6 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
   const places = usePlaces();
   const found = useMemo(() => find(places, text), [places, text]);
   const form = useRef<HTMLFormElement>(null);
-  const id = useId();
   const go = ({ tab, item }: Place): void => {
     onClose();
     goTo(tab, item);
@@ -54,45 +54,23 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
           if (found[0]) go(found[0]);
         }}
       >
-        <label class="visually-hidden" for={id}>
-          {words.label}
-        </label>
-        <input
-          id={id}
-          type="search"
-          placeholder={words.label}
-          value={text}
-          autoComplete="off"
-          spellcheck={false}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <Found places={found} onGo={go} />
+        <SearchField label={words.label} value={text} onInput={setText} />
+        <ul class="picks">
+          {found.map((place) => (
+            <li key={`${place.tab} ${place.item} ${place.name}`}>
+              <button type="button" class="pick found" onClick={() => go(place)}>
+                <Icon name={place.icon} />
+                <UntrustedText text={place.name} bound={120} />
+                <span class="dim small">{place.kind}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
         <p class="dim small" role="status">
           {text.trim() !== '' && found.length === 0 ? words.nothing : words.hint}
         </p>
       </form>
     </Dialog>
-  );
-}
-
-interface FoundProps {
-  readonly places: readonly Place[];
-  readonly onGo: (place: Place) => void;
-}
-
-function Found({ places, onGo }: FoundProps) {
-  return (
-    <ul class="picks">
-      {places.map((place) => (
-        <li key={`${place.tab} ${place.item} ${place.name}`}>
-          <button type="button" class="pick found" onClick={() => onGo(place)}>
-            <Icon name={place.icon} />
-            <UntrustedText text={place.name} bound={120} />
-            <span class="dim small">{place.kind}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }
 

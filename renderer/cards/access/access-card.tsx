@@ -4,30 +4,29 @@
  * Invariant: every word of the app or the server is shown as untrusted text.
  */
 import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
-import { call, rereadAll } from '../../state/store.ts';
-import { emptyContext, useAccessContext } from './access-context.ts';
-import type { AccessContext, ServerContext } from './access-context.ts';
 import { serverCount } from '../../base/cards.ts';
 import type { Questions } from '../../base/cards.ts';
-import { ConsentForm } from '../base/consent-form.tsx';
-import type { ConsentWords } from '../base/consent-form.tsx';
-import { formatNumber } from '../../base/format.ts';
+import { formatNumber, formatTime } from '../../base/format.ts';
+import { scopeNames } from '../../base/scopes.ts';
+import { strings } from '../../base/strings.ts';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import type { Question, Refusal } from '../../base/views.ts';
+import { emptyContext, useAccessContext, hourLong } from './access-context.ts';
+import type { AccessContext, ServerContext, DurationChoice } from './access-context.ts';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
-import { appKind, commandName } from '../../../words/app-kind.ts';
-import type { DurationChoice } from './duration-choices.ts';
-import { DurationPicker } from './duration-picker.tsx';
+import { OneOfSeveral, OnlyServer } from './server-request.tsx';
+import { ConsentForm } from '../base/consent-form.tsx';
+import type { ConsentWords } from '../base/consent-form.tsx';
+import { RequestingApp } from '../base/requesting-app.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { RequestingApp } from '../base/requesting-app.tsx';
 import { GuessNote } from '../../parts/scopes.tsx';
-import { scopeNames } from '../../base/scopes.ts';
-import { OneOfSeveral, OnlyServer } from './server-request.tsx';
-import { strings } from '../../base/strings.ts';
-import type { Question, Refusal } from '../../base/views.ts';
+import { UntrustedText, Host } from '../../parts/untrusted-text.tsx';
+import { announce } from '../../state/announcement.ts';
+import { useNow } from '../../state/now.ts';
+import { call, rereadAll } from '../../state/store.ts';
+import { appKind, commandName } from '../../../words/app-kind.ts';
 
 const words = strings.card;
 
@@ -169,7 +168,7 @@ function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
       : words[key ? 'titleKey' : 'titleAllow'].parts({
           who,
           app,
-          server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
+          server: <Host url={resource} bound={maxTitleName} />,
         });
   return <>{parts}</>;
 }
@@ -189,4 +188,37 @@ function wordsFor(questions: Questions): ConsentWords {
       dismiss: words.refused(named),
     },
   };
+}
+
+interface DurationPickerProps {
+  readonly durations: readonly DurationChoice[];
+  readonly chosen: DurationChoice;
+  /** The name of the app that asks. */
+  readonly appName: string;
+  readonly onChoose: (choice: DurationChoice) => void;
+}
+
+export function DurationPicker({ durations, chosen, appName, onChoose }: DurationPickerProps) {
+  // To the minute, so that the card stays as it is for as long.
+  const end = useNow((now) => Math.ceil((now + hourLong) / 60) * 60);
+  return (
+    <fieldset class="durations">
+      <legend>{words.howLong}</legend>
+      {durations.map((choice) => (
+        <label key={choice}>
+          <input type="radio" name="duration" checked={choice === chosen} onChange={() => onChoose(choice)} />
+          <span>
+            {choice === 'run'
+              ? words.runOf.parts({ app: <UntrustedText text={appName} /> })
+              : words.durations[choice]}
+          </span>
+          <span class="dim small">
+            {choice === 'hour' && words.until({ time: formatTime(end) })}
+            {choice === 'once' && words.asksAgain}
+          </span>
+        </label>
+      ))}
+      <p class="dim small">{words.endsEarlier}</p>
+    </fieldset>
+  );
 }

@@ -6,10 +6,9 @@
  */
 import { useState } from 'preact/hooks';
 import { scopeNames } from '../../base/scopes.ts';
-import type { ServerContext } from './access-context.ts';
+import type { ServerContext, DurationChoice } from './access-context.ts';
 import type { AnswerParams } from '../base/consent-form.tsx';
-import { durationParams } from './duration-choices.ts';
-import type { DurationChoice } from './duration-choices.ts';
+import { durationParams } from './access-context.ts';
 import { strings } from '../../base/strings.ts';
 import type { Question } from '../../base/views.ts';
 

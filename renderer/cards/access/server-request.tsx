@@ -5,12 +5,10 @@
  */
 import type { ComponentChildren } from 'preact';
 import type { ServerContext } from './access-context.ts';
-import { AccountName } from '../../parts/account-name.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
+import { AccountName, Fact, Facts, ApiKeyPlace } from '../../parts/facts.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { newScopes } from './duration-choices.ts';
-import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
+import { newScopes } from './access-context.ts';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { ScrollBox } from '../../parts/scroll-box.tsx';

@@ -9,15 +9,15 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
-import type { Undo } from '../../state/announcement.ts';
-import { useApprovalDelay, useScopesSeen, useTakesKeys } from './approval-delay.ts';
-import { ChangedNotice } from './changed-notice.tsx';
-import { useAction } from '../../state/store.ts';
-import type { Action } from '../../state/store.ts';
-import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ParamsOn, Question } from '../../base/views.ts';
+import { useApprovalDelay, useScopesSeen, useTakesKeys, useHasChanged } from './approval-delay.ts';
+import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { announce } from '../../state/announcement.ts';
+import type { Undo } from '../../state/announcement.ts';
+import { useAction } from '../../state/store.ts';
+import type { Action } from '../../state/store.ts';
 
 /** A card's question, and what to do once it is answered. */
 export interface CardProps {
@@ -257,4 +257,10 @@ function Answers({ ids, confirm, refuse, content, onApprove, onEnter }: AnswersP
       </button>
     </>
   );
+}
+
+/** Says that the card’s content has changed since it was first complete. */
+export function ChangedNotice({ content }: { readonly content: string | undefined }) {
+  const hasChanged = useHasChanged(content);
+  return <div role="status">{hasChanged && <Notice kind="warn">{strings.card.changed}</Notice>}</div>;
 }

@@ -5,8 +5,8 @@
  * process are the app's own choice, and are said to be. Of a proxy's address no process is shown.
  */
 import type { ComponentChildren } from 'preact';
-import { Fact, Facts } from '../../parts/facts.tsx';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Facts, PathFact, Path } from '../../parts/facts.tsx';
+import { UntrustedText, Name, TextList } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { ScrollBox } from '../../parts/scroll-box.tsx';
@@ -15,9 +15,6 @@ import type { AppProcess, PairedApp, Question } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.card;
-
-/** Characters of a path. */
-export const maxPathLength = 300;
 
 interface RequestingAppProps {
   readonly question: Question;
@@ -36,9 +33,7 @@ export function RequestingApp({ question, note, paired, isRead = true }: Request
       <Icon name="app" />
       <div>
         <p class="party-name">
-          <strong>
-            <UntrustedText text={app} />
-          </strong>
+          <Name text={app} />
         </p>
         {proxied ? (
           <Notice kind="warn">{words.proxied}</Notice>
@@ -79,11 +74,18 @@ interface ProcessProps extends Pick<RequestingAppProps, 'paired'> {
 
 /** Why the file says little about the app. */
 function Doubts({ appProcess, paired }: ProcessProps) {
+  const { verified, file = 'unreadable', changeableBy, executable } = appProcess;
+  const before = paired?.executable;
   return (
     <>
-      <Caution>{words.doubts[fileOf(appProcess)]}</Caution>
-      <Caution>{appProcess.changeableBy && words.changeable[appProcess.changeableBy]}</Caution>
-      <OtherFile now={appProcess.executable} before={paired?.executable} />
+      <Caution>{words.doubts[verified ? file : 'unreadable']}</Caution>
+      <Caution>{changeableBy && words.changeable[changeableBy]}</Caution>
+      {/* The same name from another file: an update, or something else by that name. */}
+      {executable !== undefined && before !== undefined && executable !== before && (
+        <Caution>
+          {words.otherFile} <Path text={before} />
+        </Caution>
+      )}
     </>
   );
 }
@@ -148,7 +150,6 @@ function Elsewhere({ forward }: Pick<Question, 'forward'>) {
   );
 }
 
-/** The path, on a ground that praises nothing. */
 function File({ appProcess: { executable }, paired }: ProcessProps) {
   const file = executable ?? paired?.executable;
   if (file === undefined) return null;
@@ -156,22 +157,12 @@ function File({ appProcess: { executable }, paired }: ProcessProps) {
     <ScrollBox label={words.file}>
       <p class="small">
         <span class="dim">{words.file} </span>
-        <RunFile path={file} />
+        <Path text={file} />
         {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>}
       </p>
     </ScrollBox>
   );
 }
-
-export function RunFile({ path }: { readonly path: string }) {
-  return (
-    <code class="path">
-      <UntrustedText text={path} bound={maxPathLength} />
-    </code>
-  );
-}
-
-const fileOf = ({ verified, file = 'unreadable' }: AppProcess) => (verified ? file : 'unreadable');
 
 /** What an interpreter says that it runs: any process can write that of itself. */
 function ClaimedFacts({ claim }: { readonly claim: AppProcess['claim'] }) {
@@ -181,23 +172,13 @@ function ClaimedFacts({ claim }: { readonly claim: AppProcess['claim'] }) {
     <div class="claims">
       <p class="dim">{words.claims}</p>
       <Facts>
-        {script !== undefined && <ClaimedFact name={words.script} text={script} />}
-        {folder !== undefined && <ClaimedFact name={words.folder} text={folder} />}
+        <PathFact name={words.script} text={script} />
+        <PathFact name={words.folder} text={folder} />
         {given.length > 0 && (
-          <ClaimedFact name={words.arguments} text={[...given, ...(isCut ? ['…'] : [])].join(' ')} />
+          <PathFact name={words.arguments} text={[...given, ...(isCut ? ['…'] : [])].join(' ')} />
         )}
       </Facts>
     </div>
-  );
-}
-
-function ClaimedFact({ name, text }: { readonly name: string; readonly text: string }) {
-  return (
-    <Fact name={name}>
-      <span class="path">
-        <UntrustedText text={text} />
-      </span>
-    </Fact>
   );
 }
 
@@ -222,29 +203,7 @@ function Parents({ names }: { readonly names: readonly string[] }) {
   return (
     <>
       {', '}
-      {words.startedBy}{' '}
-      {names.map((name, at) => (
-        <span key={`${at} ${name}`}>
-          {at > 0 && ' ← '}
-          <UntrustedText text={name} />
-        </span>
-      ))}
+      {words.startedBy} <TextList texts={names} between=" ← " />
     </>
-  );
-}
-
-/** The same name from another file: an update, or something else by that name. */
-function OtherFile({
-  now,
-  before,
-}: {
-  readonly now: string | undefined;
-  readonly before: string | undefined;
-}) {
-  if (now === undefined || before === undefined || now === before) return null;
-  return (
-    <Caution>
-      {words.otherFile} <RunFile path={before} />
-    </Caution>
   );
 }

@@ -1,5 +1,6 @@
 /** The audit log: filtered, drawn, exported. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { ActivityChart } from './activity-chart.tsx';
 import { ActivityFilter, choicesOf, filterItem, filterOf, isShown } from './activity-filter.tsx';
 import type { RowFilter } from './activity-filter.tsx';
@@ -7,17 +8,13 @@ import { announce } from '../../state/announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
 import { useAction, useList } from '../../state/store.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
+import { LongList } from '../../lists/long-list.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { ShowMore } from '../../lists/show-more.tsx';
 import { goTo } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
-import type { AuditRow } from '../../base/views.ts';
 import { ViewHead } from '../view-head.tsx';
 
 const words = strings.activity;
-
-/** Rows at first and with each further step: several windows full. */
-const pageSize = 60;
 
 export function Activity({ item }: { readonly item?: string }) {
   const loaded = useList('audit.tail');
@@ -30,12 +27,7 @@ export function Activity({ item }: { readonly item?: string }) {
   return (
     <>
       <ViewHead title={words.title} lead={words.lead} />
-      <ListFrame
-        loaded={loaded}
-        isEmpty={rows.length === 0}
-        emptyTitle={words.emptyTitle}
-        empty={words.empty}
-      >
+      <ListFrame loaded={loaded} isEmpty={rows.length === 0} words={words}>
         <ActivityChart />
         <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
         <div class="rows-head">
@@ -45,25 +37,13 @@ export function Activity({ item }: { readonly item?: string }) {
           </p>
           <Export />
         </div>
-        <Rows rows={fitting} />
+        <LongList
+          class="rows"
+          items={fitting}
+          keyOf={(_, at) => String(at)}
+          show={(row) => <AuditEntry row={row} />}
+        />
       </ListFrame>
-    </>
-  );
-}
-
-function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
-  const [count, setCount] = useState(pageSize);
-  if (rows.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
-  return (
-    <>
-      <ul class="rows">
-        {rows.slice(0, count).map((row, index) => (
-          <li key={index}>
-            <AuditEntry row={row} />
-          </li>
-        ))}
-      </ul>
-      {rows.length > count && <ShowMore onMore={() => setCount((shown) => shown + pageSize)} />}
     </>
   );
 }
@@ -79,12 +59,8 @@ function Export() {
   return (
     <>
       <div class="actions" role="group" aria-label={words.export}>
-        <button type="button" onClick={() => void save('csv')}>
-          {words.exportCsv}
-        </button>
-        <button type="button" onClick={() => void save('jsonl')}>
-          {words.exportJsonl}
-        </button>
+        <Button text={words.exportCsv} onPress={() => save('csv')} />
+        <Button text={words.exportJsonl} onPress={() => save('jsonl')} />
       </div>
       <Refused refusal={action.refusal} />
     </>

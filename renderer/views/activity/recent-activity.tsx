@@ -2,12 +2,12 @@
 import { useMemo } from 'preact/hooks';
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
-import { Sparkline } from './sparkline.tsx';
+import { Button } from '../../parts/button.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { useSumOf } from '../../state/uses.ts';
-import { AuditEntry } from './audit-entry.tsx';
 import { filterItem, isShown, noFilter } from './activity-filter.tsx';
+import { AuditEntry } from './audit-entry.tsx';
 
 const words = strings.activity;
 
@@ -36,9 +36,7 @@ export function RecentActivity({ of }: RecentActivityProps) {
     <section class="card recent" aria-labelledby="recent-title">
       <header>
         <h3 id="recent-title">{words.recent}</h3>
-        <button type="button" class="quiet" onClick={() => goTo('activity', filterItem(of))}>
-          {words.showAll}
-        </button>
+        <Button text={words.showAll} class="quiet" onPress={() => goTo('activity', filterItem(of))} />
       </header>
       <p class="use-line dim small">
         <Sparkline values={hours} />
@@ -56,5 +54,32 @@ export function RecentActivity({ of }: RecentActivityProps) {
         </ul>
       )}
     </section>
+  );
+}
+
+/** Of the drawing, in its own units. */
+const height = 10;
+const slot = 3;
+const barWidth = 2;
+
+/** An hour with one use is seen beside one with hundreds. */
+const least = 1.5;
+
+export function Sparkline({ values }: { readonly values: readonly number[] }) {
+  const top = Math.max(1, ...values);
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${Math.max(1, values.length) * slot} ${height}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <rect class="ground" x={0} y={height - 0.5} width={values.length * slot} height={0.5} />
+      {values.map((value, at) => {
+        const size = value === 0 ? 0 : Math.max(least, (value / top) * height);
+        return <rect key={at} class="use" x={at * slot} y={height - size} width={barWidth} height={size} />;
+      })}
+    </svg>
   );
 }

@@ -1,9 +1,10 @@
 /** One app: what is known of it, when it was used, what it may reach. */
+import { Path } from '../../parts/facts.tsx';
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../../words/app-kind.ts';
-import { Caution, RunFile } from '../../cards/base/requesting-app.tsx';
+import { Caution } from '../../cards/base/requesting-app.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { UntrustedText, Name } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { useNow } from '../../state/now.ts';
 import { PermissionRow } from './permission-row.tsx';
@@ -76,7 +77,7 @@ function File({ app: { executable, file, proxied } }: { readonly app: PairedApp 
       {executable !== undefined && (
         <p class="small">
           <span class="dim">{strings.card.file} </span>
-          <RunFile path={executable} />
+          <Path text={executable} />
         </p>
       )}
       <Caution>{words.doubts[executable === undefined ? 'unverified' : (file ?? 'unverified')]}</Caution>
@@ -110,9 +111,7 @@ function Removal({ app: { appId, name } }: { readonly app: PairedApp }) {
       run={(action) => action.run('app.remove', { app: appId })}
     >
       <p>
-        <strong>
-          <UntrustedText text={name} />
-        </strong>
+        <Name text={name} />
       </p>
     </ConfirmedAction>
   );

@@ -1,17 +1,19 @@
 /** Every app, with what it may reach. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../../words/app-kind.ts';
-import { MasterDetail } from '../../lists/master-detail.tsx';
-import { RecentActivity } from '../activity/recent-activity.tsx';
-import { ConnectClients } from './connect-clients.tsx';
-import { OpenForwards } from './open-forwards.tsx';
-import { AppCard } from './app-card.tsx';
-import { AppRow } from './app-row.tsx';
-import { useList } from '../../state/store.ts';
+import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import type { PairedApp } from '../../base/views.ts';
+import { MasterDetail } from '../../lists/master-detail.tsx';
+import { Name } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
+import { useList } from '../../state/store.ts';
+import { RecentActivity } from '../activity/recent-activity.tsx';
+import { AppCard, IdleMark } from './app-card.tsx';
+import { ConnectClients } from './connect-clients.tsx';
+import { OpenForwards } from './open-forwards.tsx';
 import { ViewHead } from '../view-head.tsx';
+import { commandName } from '../../../words/app-kind.ts';
 
 const words = strings.apps;
 
@@ -67,4 +69,30 @@ const detailOf = (app: PairedApp): ComponentChildren => (
 
 function textOf({ name, executable = '', permissions }: PairedApp): string {
   return [name, executable, ...permissions.flatMap((p) => [p.resource, p.scope ?? ''])].join(' ');
+}
+
+export function AppRow({ app }: { readonly app: PairedApp }) {
+  const { name, permissions, lastUsedAt } = app;
+  const servers = new Set(
+    permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource),
+  );
+  return (
+    <>
+      <span class="pick-name">
+        <Name text={name} />
+      </span>
+      <span class="pick-state">
+        <IdleMark app={app} />
+      </span>
+      <span class="pick-more dim small">
+        {formatCount(servers.size, 'servers')}
+        {lastUsedAt !== undefined && (
+          <>
+            {' · '}
+            {words.used} <When at={lastUsedAt} />
+          </>
+        )}
+      </span>
+    </>
+  );
 }

@@ -4,17 +4,19 @@
  *
  * Invariant: nothing is changed before a press, and only what stood on the screen. The main process has the files.
  */
-import { useEffect, useState } from 'preact/hooks';
-import { useAction } from '../../state/store.ts';
+import { useEffect, useState, useId } from 'preact/hooks';
 import { formatCount, formatList } from '../../base/format.ts';
-import { announce } from '../../state/announcement.ts';
+import { strings } from '../../base/strings.ts';
+import { sanitizeLabel, sanitizeReason, sanitizeSentence } from '../../base/untrusted-text.ts';
+import type { LookedAt, SetupResult, SetupUndone, SetupClient, SetupEntry } from '../../base/views.ts';
+import { Button } from '../../parts/button.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { strings } from '../../base/strings.ts';
-import type { LookedAt, SetupResult, SetupUndone } from '../../base/views.ts';
-import { ClientEntries } from './client-entries.tsx';
-import { Applied, Undone } from './setup-results.tsx';
+import { Address, UntrustedText, Name } from '../../parts/untrusted-text.tsx';
+import { announce } from '../../state/announcement.ts';
+import { useAction } from '../../state/store.ts';
 
 const words = strings.setup;
 
@@ -64,13 +66,14 @@ export function ConnectClients() {
       <Refused refusal={work.refusal ?? looking.refusal} />
       <div class="actions">
         {entries.length > 0 && (
-          <button type="button" class="primary" aria-disabled={work.isBusy} onClick={() => void connect()}>
-            {work.isBusy ? words.connecting : words.connect({ names })}
-          </button>
+          <Button
+            text={work.isBusy ? words.connecting : words.connect({ names })}
+            class="primary"
+            isBusy={work.isBusy}
+            onPress={connect}
+          />
         )}
-        <button type="button" aria-disabled={looking.isBusy} onClick={() => void look()}>
-          {words.again}
-        </button>
+        <Button text={words.again} isBusy={looking.isBusy} onPress={look} />
         {found.runs > 0 && <UndoButton onDone={undone} />}
       </div>
     </div>
@@ -129,5 +132,137 @@ function UndoButton({ onDone }: { readonly onDone: (value: SetupUndone) => Promi
     >
       {undefined}
     </ConfirmedAction>
+  );
+}
+
+interface ClientEntriesProps {
+  readonly client: SetupClient;
+  /** Ids of the entries without a tick. */
+  readonly left: ReadonlySet<string>;
+  readonly onToggle: (id: string, isOn: boolean) => void;
+}
+
+export function ClientEntries({ client, left, onToggle }: ClientEntriesProps) {
+  const title = useId();
+  return (
+    <section class="client" aria-labelledby={title}>
+      <h3 id={title}>{client.title}</h3>
+      <p class="dim small">
+        <UntrustedText text={client.file} />
+      </p>
+      {client.left !== undefined && <p>{sanitizeReason(client.left)}</p>}
+      <ul class="entries">
+        {client.entries.map((entry) => (
+          <li key={entry.id}>
+            {entry.kind === 'switch' && client.left === undefined ? (
+              <Switched entry={entry} isOn={!left.has(entry.id)} onToggle={onToggle} />
+            ) : (
+              <Standing entry={entry} />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface SwitchedProps {
+  readonly entry: SetupEntry;
+  readonly isOn: boolean;
+  readonly onToggle: ClientEntriesProps['onToggle'];
+}
+
+function Switched({ entry, isOn, onToggle }: SwitchedProps) {
+  const { id, name, endpoint = '', change = [], exposed } = entry;
+  return (
+    <>
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={isOn}
+          onChange={(event) => onToggle(id, event.currentTarget.checked)}
+        />
+        <span>
+          <Name text={name} /> <Address url={endpoint} />
+        </span>
+      </label>
+      {exposed.length > 0 && (
+        <p class="notice warn small">
+          <Icon name="warn" /> {words.exposed({ header: namesOf(exposed) })}
+        </p>
+      )}
+      <details class="disclosure">
+        <summary>{words.change}</summary>
+        {/* A line each, as it will stand in the file; a screen reader says which goes and which comes. */}
+        <ul class="change">
+          {change.map((line, at) => (
+            <li key={at} class={line.startsWith('+') ? 'comes' : 'goes'}>
+              <code>{sanitizeSentence(line)}</code>
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  );
+}
+
+const namesOf = (headers: readonly string[]): string =>
+  formatList(headers.map((name) => sanitizeLabel(name)));
+
+/** One that stays as it is, and why. */
+function Standing({ entry: { name, kind, why, exposed } }: { readonly entry: SetupEntry }) {
+  return (
+    <>
+      <p>
+        <Name text={name} />{' '}
+        <span class="dim">
+          {kind === 'bridge' ? words.already : words.left} {why !== undefined && sanitizeReason(why)}
+        </span>
+      </p>
+      {exposed.length > 0 && kind === 'left' && (
+        <p class="notice warn small">
+          <Icon name="warn" /> {words.exposedLeft({ header: namesOf(exposed) })}
+        </p>
+      )}
+    </>
+  );
+}
+
+export function Applied({ results }: { readonly results: readonly SetupResult[] }) {
+  const isChanged = results.some(({ outcome }) => outcome === 'switched');
+  return (
+    <section class="notice info" aria-label={words.resultTitle}>
+      <div>
+        {isChanged && <p>{words.restart}</p>}
+        <ul>
+          {results.map(({ file, entry, outcome, why, secret, exposed = '' }) => (
+            <li key={`${file} ${entry}`}>
+              <Name text={entry} />
+              {': '}
+              {outcome === 'switched' ? words.switched : words.left}{' '}
+              {why !== undefined && sanitizeReason(why)}
+              {secret !== undefined && words.secret[secret]({ header: sanitizeLabel(exposed) })}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+export function Undone({ of: { lines, keys } }: { readonly of: SetupUndone }) {
+  return (
+    <section class="notice info" aria-label={words.resultTitle}>
+      <div>
+        <ul>
+          {lines.map((line) => (
+            <li key={line}>{sanitizeSentence(line)}</li>
+          ))}
+          {keys.map((key) => (
+            <li key={key}>{words.keyStays({ server: sanitizeLabel(key) })}</li>
+          ))}
+        </ul>
+      </div>
+    </section>
   );
 }

@@ -5,11 +5,12 @@
  * waits for the list, so that the row below it shows what is left.
  */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { announce, announceBriefly } from '../../state/announcement.ts';
 import { call, listRead, rereadAll, useAction } from '../../state/store.ts';
 import type { Action } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Address, Name } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
@@ -57,10 +58,7 @@ export function ManageAccessDialog({ app, permission, names, onClose }: ManageAc
     <Dialog title={words.manageTitle} onClose={onClose}>
       <Form onSubmit={save}>
         <p>
-          <strong>
-            <UntrustedText text={app.name} />
-          </strong>{' '}
-          <Address url={resource} />
+          <Name text={app.name} /> <Address url={resource} />
         </p>
         {names.length > 1 && (
           <>
@@ -71,12 +69,8 @@ export function ManageAccessDialog({ app, permission, names, onClose }: ManageAc
         )}
         <Refused refusal={action.refusal} />
         <div class="actions">
-          <button type="button" class="danger first" onClick={() => void revoke()}>
-            {words.end}
-          </button>
-          <button type="button" onClick={onClose}>
-            {strings.cancel}
-          </button>
+          <Button text={words.end} class="danger first" onPress={revoke} />
+          <Button text={strings.cancel} onPress={onClose} />
           {names.length > 1 && (
             <button type="submit" class="primary" disabled={!canSave}>
               {strings.save}

@@ -3,12 +3,12 @@
  *
  * Invariant: a list that can't be read, or not yet, is not shown as an empty one.
  */
-import { CardList } from '../../lists/card-list.tsx';
+import { LongList } from '../../lists/long-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { UntrustedLines, UntrustedText, Name } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { strings } from '../../base/strings.ts';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -31,8 +31,8 @@ function ForwardList() {
       <p class="dim small">{words.hint}</p>
       <Refused refusal={refusal} />
       {value && value.forwards.length > 0 && (
-        <CardList
-          kind="permissions"
+        <LongList
+          class="permissions"
           items={value.forwards}
           keyOf={({ id }) => id}
           show={(forward) => <Forward forward={forward} />}
@@ -47,11 +47,7 @@ function Forward({ forward }: { readonly forward: OpenForward }) {
   const name = sanitizeLabel(label);
   return (
     <ListRow
-      head={
-        <strong>
-          <UntrustedText text={label} />
-        </strong>
-      }
+      head={<Name text={label} />}
       actions={
         <div class="actions">
           <ConfirmedAction

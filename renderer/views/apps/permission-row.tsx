@@ -1,11 +1,12 @@
 /** One permission or denial of an app: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
-import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Address, TextList } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
-import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
+import { ApiKeyPlace } from '../../parts/facts.tsx';
 import { revokePermission, ManageAccessDialog } from './manage-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
@@ -63,13 +64,7 @@ function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
   if (names.length === 0) return null;
   return (
     <p class="dim small">
-      {words.account}{' '}
-      {names.map((name, at) => (
-        <span key={name}>
-          {at > 0 && ', '}
-          <UntrustedText text={name} />
-        </span>
-      ))}
+      {words.account} <TextList texts={names} />
     </p>
   );
 }
@@ -108,13 +103,11 @@ function PermissionActions({ app, permission }: PermissionRowProps) {
   return (
     <>
       <div class="actions">
-        <button
-          type="button"
-          aria-label={isDenied ? words.undoAt(about) : words.manageAt(about)}
-          onClick={() => (isDenied ? void undo() : open(true))}
-        >
-          {isDenied ? words.undo : words.manage}
-        </button>
+        <Button
+          text={isDenied ? words.undo : words.manage}
+          label={isDenied ? words.undoAt(about) : words.manageAt(about)}
+          onPress={() => (isDenied ? void undo() : open(true))}
+        />
       </div>
       <Refused refusal={action.refusal} />
       {isOpen && (

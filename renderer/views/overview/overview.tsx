@@ -1,12 +1,13 @@
 /** Who uses what: the connected apps, the servers, and the lines between them. */
 import { useMemo, useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import { Empty, ListFrame } from '../../lists/list-frame.tsx';
-import { Sparkline } from '../activity/sparkline.tsx';
+import { Sparkline } from '../activity/recent-activity.tsx';
 import { SignInState } from '../../parts/state-mark.tsx';
 import { sanitize } from '../../base/untrusted-text.ts';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Name, TextList } from '../../parts/untrusted-text.tsx';
 import { ViewHead } from '../view-head.tsx';
 import { When } from '../../parts/when.tsx';
 import { goTo } from '../../state/route.ts';
@@ -37,15 +38,12 @@ export function Overview() {
   return (
     <>
       <ViewHead title={words.title} lead={words.lead}>
-        <button type="button" onClick={() => goTo('servers', addItem)}>
-          {strings.servers.add}
-        </button>
+        <Button text={strings.servers.add} onPress={() => goTo('servers', addItem)} />
       </ViewHead>
       <ListFrame
         loaded={clients.value === undefined ? clients : signIns}
         isEmpty={graph.servers.length === 0}
-        emptyTitle={words.emptyTitle}
-        empty={words.empty}
+        words={words}
       >
         <Picture graph={graph} />
       </ListFrame>
@@ -97,9 +95,7 @@ function AppButton({ app, onHeat }: { readonly app: AppNode; readonly onHeat: He
   return (
     <button type="button" class="node" {...heating(id, onHeat)} onClick={() => goTo('apps', id)}>
       <span class="node-name">
-        <strong>
-          <UntrustedText text={name} bound={60} />
-        </strong>
+        <Name text={name} bound={60} />
       </span>
       <Sparkline values={use.hours} />
       <span class="node-more dim small">
@@ -117,9 +113,7 @@ function ServerButton({ server, onHeat }: { readonly server: ServerNode; readonl
   return (
     <button type="button" class="node" {...heating(endpoint, onHeat)} onClick={() => goTo('servers', item)}>
       <span class="node-name">
-        <strong>
-          <UntrustedText text={hostOf(endpoint)} bound={100} />
-        </strong>
+        <Name text={hostOf(endpoint)} bound={100} />
         {signIn && (signIn.state !== 'active' || signIn.trouble) && (
           <SignInState state={signIn.state} isTroubled={signIn.trouble !== undefined} />
         )}
@@ -147,12 +141,7 @@ function Names({ names }: { readonly names: readonly string[] }) {
   const rest = names.length - maxNames;
   return (
     <>
-      {names.slice(0, maxNames).map((name, at) => (
-        <span key={name}>
-          {at > 0 && ', '}
-          <UntrustedText text={name} bound={60} />
-        </span>
-      ))}
+      <TextList texts={names.slice(0, maxNames)} bound={60} />
       {rest > 0 && `, ${strings.servers.more({ count: String(rest) })}`}
     </>
   );

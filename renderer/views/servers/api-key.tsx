@@ -4,8 +4,7 @@
  * Invariant: a key itself never reaches a window.
  */
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
-import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
+import { Fact, Facts, ApiKeyPlace } from '../../parts/facts.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { eventWords, Outcome } from '../activity/audit-entry.tsx';
 import { Dialog, CloseAction } from '../../parts/dialog.tsx';
-import { Expiry } from './expiry.tsx';
+import { Expiry, When } from '../../parts/when.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { SignInNotices } from './sign-in-notices.tsx';
@@ -12,7 +12,6 @@ import { Refused } from '../../parts/refused.tsx';
 import { SignInState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Explanation, SignIn, Refusal } from '../../base/views.ts';
-import { When } from '../../parts/when.tsx';
 import { formatNumber } from '../../base/format.ts';
 
 const words = strings.explain;

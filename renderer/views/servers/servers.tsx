@@ -1,17 +1,20 @@
 /** Every sign-in and every API key, with what can be done about it; and the form for a first one. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { ApiKey, keyItem } from './api-key.tsx';
-import { MasterDetail } from '../../lists/master-detail.tsx';
-import { SignInPanel } from './sign-in-panel.tsx';
-import { SignInRow, ApiKeyRow } from './server-row.tsx';
-import { RecentActivity } from '../activity/recent-activity.tsx';
-import { Refused } from '../../parts/refused.tsx';
-import { goTo } from '../../state/route.ts';
-import { useList } from '../../state/store.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import type { SignIn, ListedApiKey } from '../../base/views.ts';
+import { MasterDetail } from '../../lists/master-detail.tsx';
+import { unnamed } from '../../parts/facts.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { SignInState, Mark } from '../../parts/state-mark.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { goTo } from '../../state/route.ts';
+import { useList } from '../../state/store.ts';
+import { RecentActivity } from '../activity/recent-activity.tsx';
+import { ApiKey, keyItem } from './api-key.tsx';
+import { SignInForm } from './sign-in-form.tsx';
+import { SignInPanel } from './sign-in-panel.tsx';
 import { ViewHead } from '../view-head.tsx';
 
 const words = strings.servers;
@@ -91,4 +94,39 @@ function textOf(server: Server): string {
   if ('listed' in server) return [server.listed.resource, ...server.listed.apps].join(' ');
   const { endpoint, issuer, account = '', scope, apps } = server.signIn;
   return [endpoint, issuer, account, scope, ...apps].join(' ');
+}
+
+export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
+  const { endpoint, account, state, trouble, apps } = signIn;
+  const isNamed = account !== undefined && account !== unnamed;
+  return (
+    <>
+      <span class="pick-name">
+        <Address url={endpoint} />
+      </span>
+      <span class="pick-state">
+        <SignInState state={state} isTroubled={trouble !== undefined} />
+      </span>
+      <span class="pick-more dim small">
+        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(apps.length, 'apps')}
+      </span>
+    </>
+  );
+}
+
+export function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
+  const { resource, apps, rejectedAt } = listed;
+  return (
+    <>
+      <span class="pick-name">
+        <Address url={resource} />
+      </span>
+      <span class="pick-state">
+        <Mark tone={rejectedAt === undefined ? 'good' : 'warn'} icon="key">
+          {words.apiKey}
+        </Mark>
+      </span>
+      <span class="pick-more dim small">{formatCount(apps.length, 'apps')}</span>
+    </>
+  );
 }

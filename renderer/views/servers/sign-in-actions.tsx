@@ -1,14 +1,16 @@
-/** What can be done about a sign-in: have it explained, sign in again, revoke. */
+/** What can be done about a sign-in: have it explained, sign in again, revoke it, with the receipt of that. */
 import { useState } from 'preact/hooks';
-import { unnamed } from '../../parts/account-name.tsx';
+import { strings } from '../../base/strings.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import type { SignIn, Receipt } from '../../base/views.ts';
+import { Button } from '../../parts/button.tsx';
+import { ConfirmActions, Dialog, CloseAction } from '../../parts/dialog.tsx';
+import { unnamed, AddressFact, Fact, Facts } from '../../parts/facts.tsx';
+import { Refused } from '../../parts/refused.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { ExplainDialog } from './explain-dialog.tsx';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
-import { Refused } from '../../parts/refused.tsx';
-import { RevokeDialog } from './revoke-dialog.tsx';
-import { strings } from '../../base/strings.ts';
-import type { SignIn } from '../../base/views.ts';
+import { ReceiptText, receiptWords } from './sign-in-notices.tsx';
 
 const words = strings.servers;
 
@@ -28,15 +30,13 @@ export function SignInActions({ signIn }: { readonly signIn: SignIn }) {
     <>
       <Refused refusal={action.refusal} />
       <div class="actions">
-        <button
-          type="button"
+        <Button
+          text={action.isBusy ? words.signingIn : words.signInAgain}
           class={state === 'signInRequired' ? 'primary' : 'quiet'}
-          aria-label={action.isBusy ? undefined : words.signInAgainAt({ server })}
-          aria-disabled={action.isBusy}
-          onClick={() => void signInAgain()}
-        >
-          {action.isBusy ? words.signingIn : words.signInAgain}
-        </button>
+          label={action.isBusy ? undefined : words.signInAgainAt({ server })}
+          isBusy={action.isBusy}
+          onPress={signInAgain}
+        />
         <button
           type="button"
           class="quiet"
@@ -61,16 +61,67 @@ function Revocation({ signIn }: { readonly signIn: SignIn }) {
   return (
     <>
       {!isOver && (
-        <button
-          type="button"
+        <Button
+          text={isPending ? words.tellAgain : words.revoke}
           class={isPending ? 'last' : 'danger last'}
-          aria-label={isPending ? undefined : words.revokeAt({ server: sanitizeLabel(endpoint) })}
-          onClick={() => revoke(true)}
-        >
-          {isPending ? words.tellAgain : words.revoke}
-        </button>
+          label={isPending ? undefined : words.revokeAt({ server: sanitizeLabel(endpoint) })}
+          onPress={() => revoke(true)}
+        />
       )}
       {isRevoking && <RevokeDialog signIn={signIn} onClose={() => revoke(false)} />}
     </>
+  );
+}
+
+const revokeWords = strings.revoke;
+
+interface RevokeDialogProps {
+  readonly signIn: SignIn;
+  readonly onClose: () => void;
+}
+
+export function RevokeDialog({ signIn, onClose }: RevokeDialogProps) {
+  const { id, endpoint, issuer } = signIn;
+  const [receipts, setReceipts] = useState<readonly Receipt[]>();
+  const action = useAction();
+  const revoke = async (): Promise<void> => {
+    const answer = await action.run('signIn.revoke', { id });
+    if (!answer) return;
+    setReceipts(answer.revoked);
+    const told = answer.revoked.map(({ receipt }) => receiptWords(receipt)).join(' ');
+    announce(
+      revokeWords.announced({
+        server: sanitizeLabel(endpoint),
+        receipt: told === '' ? revokeWords.none : told,
+      }),
+    );
+  };
+  return (
+    <Dialog title={receipts === undefined ? revokeWords.title : revokeWords.doneTitle} onClose={onClose}>
+      <Facts>
+        <AddressFact name={strings.card.server} url={endpoint} />
+        <AddressFact name={strings.servers.issuer} url={issuer} />
+        {receipts !== undefined && (
+          <Fact name={strings.servers.receipt}>
+            {receipts.length === 0 && revokeWords.none}
+            {receipts.map((receipt) => (
+              <ReceiptText key={receipt.id} {...receipt} />
+            ))}
+          </Fact>
+        )}
+      </Facts>
+      {receipts === undefined && <p>{revokeWords.what}</p>}
+      <Refused refusal={action.refusal} />
+      {receipts === undefined ? (
+        <ConfirmActions
+          confirm={revokeWords.confirm}
+          isBusy={action.isBusy}
+          onCancel={onClose}
+          onConfirm={revoke}
+        />
+      ) : (
+        <CloseAction onClose={onClose} />
+      )}
+    </Dialog>
   );
 }

@@ -4,16 +4,17 @@
  * Invariant: the client secret is written, never read: it leaves its field with the call, whatever comes of it.
  */
 import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/store.ts';
-import { Field, Form } from '../../parts/field.tsx';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { formatList } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
-import type { ParamsOn } from '../../base/views.ts';
-import { redirectToRegister, RefusedSignIn, UnderWay } from './sign-in-steps.tsx';
-import { SignInOptions } from './sign-in-options.tsx';
-import type { Options } from './sign-in-options.tsx';
+import { sanitizeLabel, sanitize } from '../../base/untrusted-text.ts';
+import type { ParamsOn, Refusal } from '../../base/views.ts';
+import { SignInCard } from '../../cards/sign-in-card.tsx';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Field, Form, Switch } from '../../parts/field.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { announce } from '../../state/announcement.ts';
+import { useAction, useList } from '../../state/store.ts';
 
 const words = strings.servers;
 
@@ -90,5 +91,113 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
       </Form>
       {sent && action.isBusy && <UnderWay of={sent} />}
     </>
+  );
+}
+
+const optionWords = strings.signInOptions;
+
+export interface Options {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string;
+  /** With a code on another device. */
+  readonly isDevice: boolean;
+}
+
+interface SignInOptionsProps {
+  readonly options: Options;
+  readonly onChange: (changed: Partial<Options>) => void;
+  readonly isOpen: boolean;
+  readonly onToggle: (isOpen: boolean) => void;
+}
+
+export function SignInOptions({ options, onChange, isOpen, onToggle }: SignInOptionsProps) {
+  const { clientId, clientSecret, scope, isDevice } = options;
+  return (
+    <details class="disclosure" open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
+      <summary>{optionWords.title}</summary>
+      <div class="pair">
+        <Field
+          label={strings.registration.clientId}
+          hint={optionWords.clientIdHint}
+          value={clientId}
+          onInput={(text) => onChange({ clientId: text })}
+          isRequired={clientSecret !== ''}
+        />
+        <Field
+          label={strings.registration.secret}
+          hint={strings.registration.secretHint}
+          type="password"
+          value={clientSecret}
+          onInput={(text) => onChange({ clientSecret: text })}
+        />
+        <Field
+          label={optionWords.scope}
+          hint={optionWords.scopeHint}
+          value={scope}
+          onInput={(text) => onChange({ scope: text })}
+        />
+      </div>
+      {clientId.trim() !== '' && <Notice kind="warn">{optionWords.exceptions}</Notice>}
+      <Switch
+        label={optionWords.device}
+        hint={optionWords.deviceHint}
+        isOn={isDevice}
+        onSwitch={async (isOn) => {
+          onChange({ isDevice: isOn });
+          return true;
+        }}
+      />
+    </details>
+  );
+}
+
+/** The redirect URI in a hint that says how to sign in with a client registered by hand. */
+export function redirectToRegister(refusal: Refusal | undefined): string | undefined {
+  const [, redirectUri] = / redirect URI (http:\S+)\. Then: /.exec(refusal?.hint ?? '') ?? [];
+  return redirectUri;
+}
+
+/** The hint names a command; here the fields below do the same. */
+export function RefusedSignIn({ refusal }: { readonly refusal: Refusal | undefined }) {
+  const redirectUri = redirectToRegister(refusal);
+  if (refusal === undefined || redirectUri === undefined) return <Refused refusal={refusal} />;
+  const { hint: _, ...rest } = refusal;
+  return (
+    <>
+      <Refused refusal={rest} />
+      <Notice kind="info">
+        <p>{strings.signInOptions.register}</p>
+        <CopyText text={sanitize(redirectUri).text} />
+      </Notice>
+    </>
+  );
+}
+
+/** What two spellings of one server's URL share. */
+function placeOf(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  return parsed ? parsed.origin + parsed.pathname : undefined;
+}
+
+/** Shown while the sign-in waits. */
+export function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'signIn.start'> }) {
+  const registrations = useList('oauthClient.list').value?.oauthClients ?? [];
+  const questions = useList('request.list').value?.requests ?? [];
+  if (method === 'device') {
+    const code = questions.find(
+      (one) => one.kind === 'device' && placeOf(one.resource ?? '') === placeOf(resource),
+    );
+    return code ? <SignInCard question={code} onDone={() => undefined} /> : null;
+  }
+  const redirectUri = registrations.findLast(
+    (one) => one.source === 'preregistered' && one.clientId === clientId,
+  )?.redirectUri;
+  if (redirectUri === undefined) return null;
+  return (
+    <Notice kind="info">
+      <p>{strings.signInOptions.isRegistered}</p>
+      <CopyText text={sanitize(redirectUri).text} />
+    </Notice>
   );
 }

@@ -1,11 +1,10 @@
 /**
  * What is out of the ordinary about a sign-in: it must be renewed, no new token comes, a refresh is unsettled, it is over.
  */
-import { sanitizeLabel, sanitizeReason } from '../../base/untrusted-text.ts';
-import { Notice } from '../../parts/notice.tsx';
-import { ReceiptText } from './receipt.tsx';
 import { strings } from '../../base/strings.ts';
-import type { SignIn, Trouble } from '../../base/views.ts';
+import { sanitizeLabel, sanitizeReason } from '../../base/untrusted-text.ts';
+import type { SignIn, Trouble, Receipt } from '../../base/views.ts';
+import { Notice } from '../../parts/notice.tsx';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.servers;
@@ -42,5 +41,35 @@ function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly tro
       {words.trouble({ reason: known ?? sanitizeLabel(reason) })} {words.troubleSince} <When at={since} />,{' '}
       {words.nextTry} <When at={nextTryAt} />.
     </Notice>
+  );
+}
+
+const receipts = strings.receipts;
+
+export const receiptWords = (kind: string): string =>
+  (Object.hasOwn(receipts, kind) ? receipts[kind] : undefined) ?? kind;
+
+type ReceiptTextProps = Pick<Receipt, 'receipt' | 'nextTry' | 'triedUntil' | 'liveUntil' | 'endedAt'>;
+
+export function ReceiptText({ receipt, nextTry, triedUntil, liveUntil, endedAt }: ReceiptTextProps) {
+  return (
+    <>
+      <span class="receipt">{receiptWords(receipt)}</span>
+      <span class="instants small">
+        <Instant name="nextTry" at={nextTry} />
+        <Instant name="triedUntil" at={triedUntil} />
+        <Instant name="liveUntil" at={liveUntil} />
+        <Instant name="ended" at={endedAt} />
+      </span>
+    </>
+  );
+}
+
+function Instant({ name, at }: { readonly name: string; readonly at: number | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <span>
+      {receipts[name]} <When at={at} />
+    </span>
   );
 }

@@ -4,11 +4,10 @@
  * Invariant: the issuer is always with the server.
  */
 import { useMemo } from 'preact/hooks';
-import { Expiry } from './expiry.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
+import { Expiry, When } from '../../parts/when.tsx';
+import { Fact, Facts, AccountName } from '../../parts/facts.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { AccountName } from '../../parts/account-name.tsx';
 import { SignInActions } from './sign-in-actions.tsx';
 import { SignInNotices } from './sign-in-notices.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
@@ -16,7 +15,6 @@ import { scopeNames } from '../../base/scopes.ts';
 import { SignInState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SignIn } from '../../base/views.ts';
-import { When } from '../../parts/when.tsx';
 import { formatList, formatNumber } from '../../base/format.ts';
 
 const words = strings.servers;

@@ -1,5 +1,6 @@
 /** What stops every app at once: the pause of all access, and the end of all of it. */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
@@ -36,12 +37,8 @@ function PauseSetting() {
         <p class="dim small">{words.what}</p>
         <Refused refusal={action.refusal} />
       </div>
-      <button type="button" aria-disabled={action.isBusy} onClick={() => void pause(hour)}>
-        {words.forHour}
-      </button>
-      <button type="button" class="quiet" aria-disabled={action.isBusy} onClick={() => void pause()}>
-        {words.untilIResume}
-      </button>
+      <Button text={words.forHour} isBusy={action.isBusy} onPress={() => pause(hour)} />
+      <Button text={words.untilIResume} class="quiet" isBusy={action.isBusy} onPress={pause} />
     </div>
   );
 }
@@ -57,9 +54,7 @@ function RevokeAll() {
         <p>{words.revokeAll}</p>
         <p class="dim small">{words.revokeAllWhat}</p>
       </div>
-      <button type="button" class="danger" onClick={() => ask(true)}>
-        {words.revokeAllButton}
-      </button>
+      <Button text={words.revokeAllButton} class="danger" onPress={() => ask(true)} />
       {isAsking && <RevokeAllDialog signIns={signIns} onClose={() => ask(false)} />}
     </div>
   );

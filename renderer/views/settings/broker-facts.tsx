@@ -1,7 +1,6 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
 import type { ComponentChildren } from 'preact';
-import { maxPathLength } from '../../cards/base/requesting-app.tsx';
-import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
+import { Fact, Facts, TextFact, PathFact, Path, maxPathLength } from '../../parts/facts.tsx';
 import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
@@ -38,9 +37,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
       <HomeNotice home={status.homeState} />
       <Facts>
         <TextFact name={words.version} text={version} />
-        <Fact name={words.home}>
-          <Path text={home} />
-        </Fact>
+        <PathFact name={words.home} text={home} />
         <Log status={status} />
         <Fact name={words.shield}>
           <Lines lines={status.unshielded} none={words.shieldWhole} />
@@ -86,14 +83,6 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
         </Notice>
       )}
     </>
-  );
-}
-
-function Path({ text }: { readonly text: string }) {
-  return (
-    <span class="path">
-      <UntrustedText text={text} bound={maxPathLength} />
-    </span>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Rules that the user waived for single servers; each can be kept again with one press. */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { Caution } from '../../cards/base/requesting-app.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
@@ -61,13 +62,11 @@ function KnownException({ server, name }: KnownExceptionProps) {
       actions={
         <>
           <div class="actions">
-            <button
-              type="button"
-              aria-label={words.exceptionEndFor({ rule, server: sanitizeLabel(place) })}
-              onClick={() => void end()}
-            >
-              {words.exceptionEnd}
-            </button>
+            <Button
+              text={words.exceptionEnd}
+              label={words.exceptionEndFor({ rule, server: sanitizeLabel(place) })}
+              onPress={end}
+            />
           </div>
           <Refused refusal={action.refusal} />
         </>

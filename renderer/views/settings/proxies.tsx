@@ -5,16 +5,17 @@
  * Invariant: the address itself never reaches the window; the main process copies it.
  */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { CardList } from '../../lists/card-list.tsx';
+import { LongList } from '../../lists/long-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { Field, Form } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Name } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
@@ -27,10 +28,11 @@ export function Proxies({ status: { proxies } }: { readonly status: Status }) {
     <section class="card" aria-labelledby="proxies-title">
       <h3 id="proxies-title">{words.title}</h3>
       <p class="dim small">{words.hint}</p>
-      {proxies.length === 0 && <p class="dim">{words.none}</p>}
-      {proxies.length > 0 && (
-        <CardList
-          kind="permissions"
+      {proxies.length === 0 ? (
+        <p class="dim">{words.none}</p>
+      ) : (
+        <LongList
+          class="permissions"
           items={proxies}
           keyOf={({ id }) => id}
           show={(proxy) => <Proxy proxy={proxy} />}
@@ -45,14 +47,7 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
   const { name, resource, port, state, lastUsedAt } = proxy;
   const trouble = words.states[state];
   return (
-    <ListRow
-      head={
-        <strong>
-          <UntrustedText text={name} />
-        </strong>
-      }
-      actions={<ProxyActions proxy={proxy} />}
-    >
+    <ListRow head={<Name text={name} />} actions={<ProxyActions proxy={proxy} />}>
       <Facts>
         <AddressFact name={strings.card.server} url={resource} />
         <Fact name={words.port}>{String(port)}</Fact>
@@ -80,14 +75,7 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
   );
   return (
     <div class="actions">
-      <button
-        type="button"
-        aria-label={words.copyOf({ name })}
-        aria-disabled={copying.isBusy}
-        onClick={() => void copy()}
-      >
-        {words.copy}
-      </button>
+      <Button text={words.copy} label={words.copyOf({ name })} isBusy={copying.isBusy} onPress={copy} />
       <ConfirmedAction
         button={words.rotate}
         label={words.rotateOf({ name })}

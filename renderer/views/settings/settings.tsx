@@ -1,22 +1,21 @@
 /** What can be set, in sections: daily things first, plumbing last. */
-import { AllAccess } from './all-access.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
+import { ListFrame } from '../../lists/list-frame.tsx';
+import { Switch } from '../../parts/field.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
 import { announce } from '../../state/announcement.ts';
+import { goTo } from '../../state/route.ts';
+import { useAction, useList } from '../../state/store.ts';
+import { AllAccess } from './all-access.tsx';
 import { BrokerFacts, needsAttention } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';
-import { useAction, useList } from '../../state/store.ts';
-import { Switch } from '../../parts/field.tsx';
-import { ListFrame } from '../../lists/list-frame.tsx';
-import { Proxies } from './proxies.tsx';
 import { ExceptionSettings } from './exception-settings.tsx';
-import { Refused } from '../../parts/refused.tsx';
-import { HeadlessSettings } from './headless-settings.tsx';
+import { Proxies } from './proxies.tsx';
 import { SettingChoice } from './setting-choice.tsx';
-import { goTo } from '../../state/route.ts';
-import { Mark } from '../../parts/state-mark.tsx';
-import { strings } from '../../base/strings.ts';
 import { VaultSettings } from './vault-settings.tsx';
 import { ViewHead } from '../view-head.tsx';
-import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
 
 const words = strings.settings;
 const noDetails: readonly SettingDetail[] = [];
@@ -66,7 +65,7 @@ function BrokerSettings({ section }: { readonly section: Section }) {
   const settings = useList('settings.get');
   const details = settings.value?.details ?? noDetails;
   return (
-    <ListFrame loaded={status} isEmpty={false} emptyTitle="" empty="">
+    <ListFrame loaded={status}>
       <Refused refusal={settings.refusal} />
       {status.value && <SectionSettings section={section} status={status.value} details={details} />}
     </ListFrame>
@@ -162,6 +161,27 @@ function QuestionSettings({ details }: { readonly details: readonly SettingDetai
         options={durations.map((value) => ({ value, label: strings.card.durations[value] }))}
         valueOf={(option) => option}
       />
+    </section>
+  );
+}
+
+export function HeadlessSettings({ home }: { readonly home: Status['homeState'] }) {
+  const action = useAction();
+  const allowCommand = async (isAllowed: boolean): Promise<boolean> => {
+    const isDone = (await action.run('home.allowCommand', { isAllowed })) !== undefined;
+    if (isDone) announce(words.saved);
+    return isDone;
+  };
+  return (
+    <section class="card" aria-labelledby="allow-command-title">
+      <h3 id="allow-command-title">{words.allowCommand}</h3>
+      <Switch
+        label={words.commandAllowed}
+        hint={words.commandAllowedWhat}
+        isOn={home.approver === 'either'}
+        onSwitch={allowCommand}
+      />
+      <Refused refusal={action.refusal} />
     </section>
   );
 }

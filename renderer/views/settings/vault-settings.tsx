@@ -1,17 +1,19 @@
 /** Where secrets rest, the state of that and what to do about it; lock, unlock, lock after idle. */
+import { useState } from 'preact/hooks';
+import { formatDuration } from '../../base/format.ts';
+import { strings } from '../../base/strings.ts';
+import type { SettingDetail, Status } from '../../base/views.ts';
+import { Button } from '../../parts/button.tsx';
+import { Field, Form } from '../../parts/field.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { PassphraseForm } from '../vault/passphrase-form.tsx';
-import { Refused } from '../../parts/refused.tsx';
 import { SettingChoice } from './setting-choice.tsx';
-import { Mark } from '../../parts/state-mark.tsx';
-import { strings } from '../../base/strings.ts';
 import { UnlockButton } from '../vault/unlock.tsx';
 import { lockedStates } from '../vault/vault-banner.tsx';
-import type { SettingDetail, Status } from '../../base/views.ts';
-import { When } from '../../parts/when.tsx';
-import { formatDuration } from '../../base/format.ts';
 
 const words = strings.settings;
 
@@ -80,10 +82,45 @@ function LockButton() {
   };
   return (
     <>
-      <button type="button" onClick={() => void lock()}>
-        {words.lock}
-      </button>
+      <Button text={words.lock} onPress={lock} />
       <Refused refusal={action.refusal} />
     </>
+  );
+}
+
+/** Both passphrases leave their fields with the call, whatever comes of it. */
+function PassphraseForm() {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const action = useAction();
+  const change = async (): Promise<void> => {
+    const typed = { current, next };
+    setCurrent('');
+    setNext('');
+    if (await action.run('vault.passphrase', typed)) announce(words.passphraseChanged);
+  };
+  return (
+    <details class="disclosure">
+      <summary>{words.changePassphrase}</summary>
+      <Form onSubmit={change}>
+        <p class="dim small">{words.passphraseWhat}</p>
+        <div class="pair">
+          <Field
+            label={words.currentPassphrase}
+            type="password"
+            value={current}
+            onInput={setCurrent}
+            isRequired
+          />
+          <Field label={words.nextPassphrase} type="password" value={next} onInput={setNext} isRequired />
+        </div>
+        <Refused refusal={action.refusal} />
+        <div class="actions">
+          <button type="submit" aria-disabled={action.isBusy}>
+            {words.changePassphrase}
+          </button>
+        </div>
+      </Form>
+    </details>
   );
 }

@@ -6,6 +6,7 @@
  * fills it in.
  */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -25,14 +26,12 @@ export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly st
   };
   return (
     <>
-      <button
-        type="button"
+      <Button
+        text={action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
         class="primary"
-        aria-disabled={action.isBusy}
-        onClick={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
-      >
-        {action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
-      </button>
+        isBusy={action.isBusy}
+        onPress={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
+      />
       <Refused refusal={action.refusal} />
       {isAsking && <UnlockDialog isNew={isNew} onClose={() => ask(false)} />}
     </>
@@ -76,9 +75,7 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
         {differs && <p role="alert">{words.differs}</p>}
         <Refused refusal={action.refusal} />
         <div class="actions">
-          <button type="button" onClick={onClose}>
-            {strings.cancel}
-          </button>
+          <Button text={strings.cancel} onPress={onClose} />
           <button type="submit" class="primary" aria-disabled={action.isBusy}>
             {action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
           </button>

@@ -1,10 +1,13 @@
-/** Above every view: that the vault keeps apps from their tokens, and the way out of it. */
+/** Above every view: that the vault, or a pause of all access, keeps apps from their tokens, and the way out of it. */
+import { strings } from '../../base/strings.ts';
+import { sanitizeSentence } from '../../base/untrusted-text.ts';
+import type { Status } from '../../base/views.ts';
+import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { sanitizeSentence } from '../../base/untrusted-text.ts';
+import { WhenExactly } from '../../parts/when.tsx';
+import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
-import { strings } from '../../base/strings.ts';
-import type { Status } from '../../base/views.ts';
 import { UnlockButton } from './unlock.tsx';
 
 /** States in which an unlock is what helps. */
@@ -51,15 +54,45 @@ function FileButton() {
   const action = useAction();
   return (
     <>
-      <button
-        type="button"
+      <Button
+        text={strings.useFile}
         class="primary"
-        aria-disabled={action.isBusy}
-        onClick={() => void action.run('vault.useFile', {})}
-      >
-        {strings.useFile}
-      </button>
+        isBusy={action.isBusy}
+        onPress={() => action.run('vault.useFile', {})}
+      />
       <Refused refusal={action.refusal} />
     </>
+  );
+}
+
+const words = strings.pause;
+
+export function PauseBanner() {
+  const { value: status } = useList('status');
+  const action = useAction();
+  if (status?.pause === undefined) return null;
+  const { until } = status.pause;
+  const resume = async (): Promise<void> => {
+    if (await action.run('resume', {})) announce(words.resumed);
+  };
+  return (
+    <div class="banner">
+      <Notice kind="warn" icon="lock">
+        <p>
+          <strong>{words.paused}</strong>
+        </p>
+        <p class="small">
+          {until === undefined ? (
+            words.untilResumed
+          ) : (
+            <>
+              {words.until} <WhenExactly at={until} />
+            </>
+          )}
+        </p>
+        <Refused refusal={action.refusal} />
+      </Notice>
+      <Button text={words.resume} isBusy={action.isBusy} onPress={resume} />
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 /** The first run: a first server, the apps on this computer, start at login. None of it needs a terminal. */
 import { useState } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { useAction, useList } from '../../state/store.ts';
 import { formatNumber } from '../../base/format.ts';
 import { Switch } from '../../parts/field.tsx';
@@ -47,17 +48,11 @@ export function Welcome() {
       <Refused refusal={action.refusal} />
       <div class="actions">
         {isLast ? (
-          <button type="button" class="primary" onClick={() => void finish()}>
-            {words.done}
-          </button>
+          <Button text={words.done} class="primary" onPress={finish} />
         ) : (
           <>
-            <button type="button" onClick={() => void finish()}>
-              {words.skip}
-            </button>
-            <button type="button" onClick={() => goOn(at + 1)}>
-              {words.next}
-            </button>
+            <Button text={words.skip} onPress={finish} />
+            <Button text={words.next} onPress={() => goOn(at + 1)} />
           </>
         )}
       </div>
