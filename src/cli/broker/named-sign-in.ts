@@ -5,8 +5,7 @@
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
-import { signInFrom } from '../terminal/arguments.ts';
-import { wholeId } from '../terminal/short-id.ts';
+import { signInFrom, wholeId } from '../terminal/arguments.ts';
 import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 

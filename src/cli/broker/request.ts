@@ -9,8 +9,7 @@ import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.t
 import type { Connection } from '../../client/connection.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, interruptible, throughRestart, throughTakeover } from './connection.ts';
-import { say } from '../terminal/output.ts';
-import { sayIfSlow } from '../terminal/progress.ts';
+import { say, sayIfSlow } from '../terminal/output.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
 type Methods = typeof methods;

@@ -4,7 +4,7 @@
  * Invariant: the key comes in by standard input or is typed without an echo, never as an argument: argv is public.
  * Nothing here prints one.
  */
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
@@ -61,16 +61,14 @@ const statement = {
 
 type Values = Input<typeof statement>['options'];
 
-const setApiKey = defineCommand(statement, async ({ options, operands: [url] }) => {
-  await set(resourceFrom(url), options);
-  return exitCodes.ok;
-});
+const setApiKey = defineCommand(statement, async ({ options, operands: [url] }) =>
+  set(resourceFrom(url), options),
+);
 
 const list = defineCommand(
   {
     name: 'api-key list',
     summary: 'List the API keys and the apps that may have each',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the servers with an API key, and the apps that may have each. Never prints a key.',
     examples: ['keyturn api-key list'],
@@ -80,7 +78,6 @@ const list = defineCommand(
     if (options.json) printJson(apiKeys);
     else if (apiKeys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
     else showApiKeys(apiKeys);
-    return exitCodes.ok;
   },
 );
 
@@ -89,14 +86,12 @@ const remove = defineCommand(
     name: 'api-key remove',
     summary: 'Remove an API key and the permissions for it',
     operands: [{ name: 'URL' }],
-    options: {},
     about:
       'Remove an API key and the permissions for it. The server keeps accepting the key until you end it there.',
     examples: ['keyturn api-key remove https://tickets.example/mcp'],
   },
   async ({ operands: [url] }) => {
     await ask('apiKey.remove', { resource: resourceFrom(url) });
-    return exitCodes.ok;
   },
 );
 
@@ -119,9 +114,11 @@ async function set(
   if (!shape.header.safeParse(header).success)
     throw new UsageError(`--header: ${quoted(header)} is no name of a header`);
   if (!shape.scheme.safeParse(word).success) throw new UsageError(`--scheme: ${quoted(word)} is no scheme`);
-  const value = keyIn(
-    isPiped ? await readStandardInput() : await askSecret(`the API key for ${resource}`, '--api-key-stdin'),
-  );
+  const typed = isPiped
+    ? await readStandardInput()
+    : await askSecret(`the API key for ${resource}`, '--api-key-stdin');
+  // Without the end of its line, which `echo` and editors put there.
+  const value = typed.replace(/\r?\n$/, '');
   if (!shape.value.safeParse(value).success) throw notAKey();
   const { replaced, permissionsStay } = await ask('apiKey.set', {
     ...place,
@@ -135,9 +132,6 @@ async function set(
       : 'keyturn: this replaces the key that was there. It goes in another way, so the permissions for it have ended.',
   );
 }
-
-/** Without the end of its line, which `echo` and editors put there. */
-const keyIn = (text: string): string => text.replace(/\r?\n$/, '');
 
 /** Says nothing of what it is: it may be a key with a slip in it. */
 function notAKey(): KeyturnError {

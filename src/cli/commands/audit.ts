@@ -1,6 +1,6 @@
 /** `keyturn audit`: which app got what and when. */
 import { tailRows } from '../words/audit-rows.ts';
-import { exitCodes, quoted } from '../../base/errors.ts';
+import { quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
@@ -15,7 +15,6 @@ const log = defineCommand(
   {
     name: 'audit log',
     summary: 'Show the last rows of the audit log',
-    operands: [],
     options: {
       lines: {
         type: 'string',
@@ -34,7 +33,6 @@ const log = defineCommand(
     if (json) printJson(rows);
     else tailRows(rows);
     saySkipped(skipped);
-    return exitCodes.ok;
   },
 );
 
@@ -42,7 +40,6 @@ const exportRows = defineCommand(
   {
     name: 'audit export',
     summary: 'Print the whole audit log',
-    operands: [],
     options: {
       format: {
         type: 'string',
@@ -54,7 +51,13 @@ const exportRows = defineCommand(
     about: 'Print the whole audit log. Needs no broker.',
     examples: ['keyturn audit export --format csv > audit.csv'],
   },
-  async ({ options: { format = 'jsonl' } }) => exportLog(format),
+  // Straight from the files: it needs no key, and works where no broker runs.
+  async ({ options: { format = 'jsonl' } }) => {
+    const { exportTrail } = await import('../../daemon/home/audit-export.ts');
+    const { rows, skipped } = await exportTrail(homePaths(), printPiece, format);
+    if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
+    saySkipped(skipped);
+  },
 );
 
 export const command = defineNoun(
@@ -69,15 +72,6 @@ function linesFrom(text: string | undefined): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= maxLines) return count;
   throw new UsageError(`--lines takes a number from 1 to ${maxLines}, not ${quoted(text)}`);
-}
-
-/** Straight from the files: it needs no key, and works where no broker runs. */
-async function exportLog(format: 'jsonl' | 'csv'): Promise<number> {
-  const { exportTrail } = await import('../../daemon/home/audit-export.ts');
-  const { rows, skipped } = await exportTrail(homePaths(), printPiece, format);
-  if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
-  saySkipped(skipped);
-  return exitCodes.ok;
 }
 
 function saySkipped(lines = 0): void {

@@ -13,7 +13,6 @@ const run = defineCommand(
   {
     name: 'broker run',
     summary: 'Run the broker in this terminal',
-    operands: [],
     options: {
       replace: { type: 'boolean', summary: 'first stop the one that runs' },
       'auto-started': {
@@ -54,37 +53,25 @@ const stop = defineCommand(
   {
     name: 'broker stop',
     summary: 'Stop the broker, after its refreshes',
-    operands: [],
-    options: {},
     about: 'Stop the broker of this home, after its refreshes. Succeeds if none runs.',
     examples: ['keyturn broker stop'],
   },
-  stopped,
+  async () => {
+    if (!(await stopBroker())) say('keyturn: no broker runs for this home.');
+  },
 );
 
 const restart = defineCommand(
   {
     name: 'broker restart',
     summary: 'Stop the broker, and start one in the background',
-    operands: [],
-    options: {},
     about: 'Stop the broker of this home if one runs, and start one in the background.',
     examples: ['keyturn broker restart'],
   },
-  restarted,
+  restartBroker,
 );
 
 export const command = defineNoun('broker', 'Run, stop or restart the broker', { run, stop, restart });
-
-async function stopped(): Promise<number> {
-  if (!(await stopBroker())) say('keyturn: no broker runs for this home.');
-  return exitCodes.ok;
-}
-
-async function restarted(): Promise<number> {
-  await restartBroker();
-  return exitCodes.ok;
-}
 
 /**
  * A command that finds the home's lock held and no socket sends this (cli/broker/lost-socket.ts). Otherwise, a terminal

@@ -5,7 +5,6 @@
  * `keyturn __complete`, which asks a broker that runs and starts none (cli/broker/known-values.ts). What that prints is
  * only ever compared and inserted, never evaluated by the shell.
  */
-import { exitCodes } from '../../base/errors.ts';
 import { bashScript } from '../completion/bash.ts';
 import type { Topics } from '../completion/completed-words.ts';
 import { fishScript } from '../completion/fish.ts';
@@ -19,7 +18,6 @@ export const command = defineCommand(
     name: 'completion',
     summary: 'Print a completion script for bash, zsh or fish',
     operands: [{ name: 'SHELL', values: shells }],
-    options: {},
     about:
       'Print a completion script for a shell. It also completes the servers, apps and requests that a running broker knows.',
     examples: [
@@ -30,7 +28,6 @@ export const command = defineCommand(
   },
   async ({ operands: [shell] }, all) => {
     process.stdout.write(scripts[shell](await all()));
-    return exitCodes.ok;
   },
 );
 

@@ -1,5 +1,4 @@
 /** `keyturn connect URL`: gives the entry of a client its access at this terminal, before the client starts it. */
-import { exitCodes } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import { appKeyFile } from '../../client/app-key-file.ts';
@@ -47,6 +46,5 @@ export const command = defineCommand(
     await connectEntry({ name, resource, ...account, ...scopeFrom(options.scope) });
     const { tellEntry } = await import('../apps/configured-entry.ts');
     await tellEntry({ name, resource, ...account }, options.json ?? false);
-    return exitCodes.ok;
   },
 );

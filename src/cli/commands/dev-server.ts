@@ -3,7 +3,7 @@
  *
  * Invariant: it needs no broker and no home. It ends with an interrupt, and leaves nothing but a folder that was named.
  */
-import { exitCodes, shellWord } from '../../base/errors.ts';
+import { shellWord } from '../../base/errors.ts';
 import type { Servers } from '../../serve/servers.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
@@ -13,7 +13,6 @@ export const command = defineCommand(
   {
     name: 'dev-server',
     summary: 'Run a test MCP server and authorization server',
-    operands: [],
     options: {
       config: {
         type: 'string',
@@ -49,7 +48,6 @@ export const command = defineCommand(
     } finally {
       await servers.close();
     }
-    return exitCodes.ok;
   },
 );
 

@@ -19,7 +19,6 @@ export const command = defineCommand(
   {
     name: 'doctor',
     summary: 'Find problems, and how to fix them',
-    operands: [],
     options: {
       json: jsonOption('it'),
       report: {

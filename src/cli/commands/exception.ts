@@ -1,6 +1,5 @@
 /** `keyturn exception`: a rule that is switched off for one server, or one private host that is confirmed. */
 import { isIPv6 } from 'node:net';
-import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { hostOf, printJson, printTable, say } from '../terminal/output.ts';
@@ -23,7 +22,6 @@ const add = defineCommand(
     name: 'exception add',
     summary: 'Make an exception from a rule for one server',
     operands,
-    options: {},
     about:
       "Switch off one rule of the MCP authorization specification, for one server that doesn't keep it. SERVER is the URL of an MCP server or an authorization server; for private-address, a host.",
     terms,
@@ -43,7 +41,6 @@ const remove = defineCommand(
     name: 'exception remove',
     summary: 'Switch a rule on again for a server',
     operands,
-    options: {},
     about: 'Switch a rule on again for a server. RULE is as in `keyturn exception list`.',
     examples: ['keyturn exception remove https://login.example/tenant issuer-mismatch'],
   },
@@ -54,7 +51,6 @@ const list = defineCommand(
   {
     name: 'exception list',
     summary: 'List the exceptions',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the servers for which a rule is switched off.',
     examples: ['keyturn exception list'],
@@ -72,7 +68,6 @@ const list = defineCommand(
           names.map((name) => [name === 'private-address' ? hostOf(server) : server, name]),
         ),
       );
-    return exitCodes.ok;
   },
 );
 
@@ -83,10 +78,9 @@ export const command = defineNoun(
   'list',
 );
 
-async function set(named: string, name: (typeof rules)[number], on: boolean): Promise<number> {
+async function set(named: string, name: (typeof rules)[number], on: boolean): Promise<void> {
   const server = name === 'private-address' ? urlOfHost(named) : named;
   await ask('exception.set', { server, name, on });
-  return exitCodes.ok;
 }
 
 /** A host may be typed without a scheme; an address of IPv6 also without its brackets. */

@@ -18,9 +18,9 @@ import type { Input, Statement } from '../terminal/statement.ts';
 import {
   asOption,
   timeoutOption,
-  tokenOptions,
   noInputOption,
   validityOption,
+  tokenOptions,
 } from '../terminal/token-options.ts';
 
 /** Seconds that a user has for an answer, as with `keyturn token`. */

@@ -1,5 +1,4 @@
 /** `keyturn forward`: sockets by which apps elsewhere ask this broker. */
-import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { printJson, printTable, when } from '../terminal/output.ts';
@@ -10,7 +9,6 @@ const list = defineCommand(
   {
     name: 'forward list',
     summary: 'List the open forwards',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the open forwards, their MCP servers and when each ends.',
     examples: ['keyturn forward list'],
@@ -29,7 +27,6 @@ const list = defineCommand(
           String(connections),
         ]),
       );
-    return exitCodes.ok;
   },
 );
 
@@ -38,14 +35,12 @@ const close = defineCommand(
     name: 'forward close',
     summary: 'Close a forward',
     operands: [{ name: 'LABEL' }],
-    options: {},
     about:
       'Close a forward: its socket and the connections over it end. LABEL is its name in `keyturn forward`.',
     examples: ['keyturn forward close build.example'],
   },
   async ({ operands: [label] }) => {
     await ask('forward.end', { forward: label });
-    return exitCodes.ok;
   },
 );
 

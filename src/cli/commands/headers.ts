@@ -4,7 +4,6 @@
  * Invariant: stdout gets one JSON object of texts and nothing else. The command ends before its client gives up on
  * it; a question that it raised stays.
  */
-import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
 import { askedBy } from '../apps/asked.ts';
 import { credentialWithin } from '../apps/credential-within.ts';
@@ -14,10 +13,10 @@ import { print, say } from '../terminal/output.ts';
 import {
   asOption,
   timeoutOption,
-  tokenExits,
-  tokenOptions,
   noInputOption,
   validityOption,
+  tokenExits,
+  tokenOptions,
 } from '../terminal/token-options.ts';
 
 /** Seconds. Claude Code ends its `headersHelper` after 10. */
@@ -60,17 +59,10 @@ export const command = defineCommand(
       within: timeout * 1000,
       again: 'run this again, or let your client reconnect',
     });
-    if (!given) {
-      print('{}');
-      return exitCodes.ok;
-    }
-    if ('kind' in given) {
-      print(JSON.stringify({ [given.header]: given.value }));
-      return exitCodes.ok;
-    }
+    if (!given) return print('{}');
+    if ('kind' in given) return print(JSON.stringify({ [given.header]: given.value }));
     print(JSON.stringify({ Authorization: `Bearer ${given.access_token}` }));
     sayLifetime(given, validity);
-    return exitCodes.ok;
   },
 );
 

@@ -1,5 +1,4 @@
 /** `keyturn lock`: locks the vault of the running broker. Starts none. */
-import { exitCodes } from '../../base/errors.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connectIfRunning } from '../broker/connection.ts';
@@ -9,18 +8,13 @@ export const command = defineCommand(
   {
     name: 'lock',
     summary: 'Lock the vault, where Keyturn keeps tokens and API keys',
-    operands: [],
-    options: {},
     about:
       'Lock the vault until you unlock it: the broker finishes its refreshes, forgets API keys and tokens, and apps get no tokens.',
     examples: ['keyturn lock'],
   },
   async () => {
     const connection = await connectIfRunning();
-    if (!connection) {
-      say('keyturn: no broker runs for this home; there is nothing to lock.');
-      return exitCodes.ok;
-    }
+    if (!connection) return say('keyturn: no broker runs for this home; there is nothing to lock.');
     try {
       const { vaultState } = await call(connection, 'status', {});
       await call(connection, 'vault.lock', {});
@@ -28,6 +22,5 @@ export const command = defineCommand(
     } finally {
       connection.close();
     }
-    return exitCodes.ok;
   },
 );

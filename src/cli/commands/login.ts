@@ -1,6 +1,6 @@
 /** `keyturn login URL`: signs in on purpose, even if earlier tries failed. */
 import { createInterface } from 'node:readline';
-import { exitCodes, quoted } from '../../base/errors.ts';
+import { quoted } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
 import { ask, call } from '../broker/request.ts';
 import { secretFromStdin } from '../terminal/standard-input.ts';
@@ -97,7 +97,6 @@ export const command = defineCommand(
       say(
         `keyturn: you are signed in to ${signIn.endpoint}${signIn.account === undefined ? '' : ` as ${quoted(signIn.account)}`}.`,
       );
-    return exitCodes.ok;
   },
 );
 

@@ -1,5 +1,6 @@
 /** `keyturn oauth-client`: the clients that Keyturn is at authorization servers. Never prints a secret. */
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { print, printJson, printTable, when } from '../terminal/output.ts';
@@ -10,14 +11,15 @@ const list = defineCommand(
   {
     name: 'oauth-client list',
     summary: 'List the OAuth clients',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the OAuth clients that Keyturn has at authorization servers. Never prints a secret.',
     examples: ['keyturn oauth-client list'],
   },
   async ({ options }) => {
-    await listClients(options.json ?? false);
-    return exitCodes.ok;
+    const { oauthClients } = await ask('oauthClient.list', {});
+    if (options.json) return printJson(oauthClients);
+    const names = ['AUTHORIZATION SERVER', 'CLIENT ID', 'REGISTERED', 'HOW', 'STATE'];
+    printTable([...names, 'AUTH METHOD', 'GRANT TYPE', 'REDIRECT URI'], oauthClients.map(row));
   },
 );
 
@@ -33,8 +35,8 @@ const remove = defineCommand(
     examples: ['keyturn oauth-client remove https://login.example'],
   },
   async ({ options, operands: [issuer] }) => {
-    await removeClient(issuer, options['client-id']);
-    return exitCodes.ok;
+    // Without a client ID the added one, of which an issuer has one at most.
+    await ask('oauthClient.remove', { issuer, clientId: options['client-id'] ?? (await enteredAt(issuer)) });
   },
 );
 
@@ -43,7 +45,6 @@ const metadata = defineCommand(
     name: 'oauth-client metadata',
     summary: 'Print a client ID metadata document to host yourself',
     operands: [{ name: 'URL' }],
-    options: {},
     about:
       'Print the client ID metadata document to host at URL, an https URL with a path. Servers that take such documents then know Keyturn by this URL.',
     notes: ['Serve it as application/json, and create the home with KEYTURN_CLIENT_METADATA_URL=URL.'],
@@ -52,7 +53,6 @@ const metadata = defineCommand(
   async ({ operands: [url] }) => {
     const { clientDocument } = await import('../../daemon/system/client-document.ts');
     for (const line of JSON.stringify(clientDocument(url), undefined, 2).split('\n')) print(line);
-    return exitCodes.ok;
   },
 );
 
@@ -63,33 +63,13 @@ export const command = defineNoun(
   'list',
 );
 
-type OAuthClient = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['oauthClients'][number];
+type OAuthClient = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
 const sources = {
   preregistered: 'added',
   metadata_document: 'metadata document',
   dynamic: 'automatically',
 } as const satisfies Record<OAuthClient['source'], string>;
-
-async function listClients(isJson: boolean): Promise<void> {
-  const { oauthClients } = await ask('oauthClient.list', {});
-  if (isJson) printJson(oauthClients);
-  else {
-    printTable(
-      [
-        'AUTHORIZATION SERVER',
-        'CLIENT ID',
-        'REGISTERED',
-        'HOW',
-        'STATE',
-        'AUTH METHOD',
-        'GRANT TYPE',
-        'REDIRECT URI',
-      ],
-      oauthClients.map(row),
-    );
-  }
-}
 
 function row({
   issuer,
@@ -111,11 +91,6 @@ function row({
     grantType ?? 'authorization_code',
     redirectUri ?? '-',
   ];
-}
-
-/** Without `clientId` the added one, of which an issuer has one at most. Throws `not_found`. */
-async function removeClient(issuer: string, clientId: string | undefined): Promise<void> {
-  await ask('oauthClient.remove', { issuer, clientId: clientId ?? (await enteredAt(issuer)) });
 }
 
 async function enteredAt(issuer: string): Promise<string> {

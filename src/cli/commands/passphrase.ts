@@ -1,5 +1,4 @@
 /** `keyturn passphrase`: puts the vault under another passphrase. */
-import { exitCodes } from '../../base/errors.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible } from '../broker/connection.ts';
@@ -9,7 +8,6 @@ export const command = defineCommand(
   {
     name: 'passphrase',
     summary: 'Change the passphrase of the vault, if it has one',
-    operands: [],
     options: {
       'passphrase-stdin': {
         type: 'boolean',
@@ -30,6 +28,5 @@ export const command = defineCommand(
       ];
       await call(connection, 'vault.passphrase', { current: current ?? '', next: next ?? '' });
     });
-    return exitCodes.ok;
   },
 );

@@ -1,5 +1,4 @@
 /** `keyturn pause`: no app gets a token or an API key until you resume, or until a time. */
-import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { durationFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -10,7 +9,6 @@ export const command = defineCommand(
   {
     name: 'pause',
     summary: 'Pause all access to tokens and API keys',
-    operands: [],
     options: { for: forOption('; without it, until you resume it') },
     usage: ['pause [--for TIME]'],
     about:
@@ -26,6 +24,5 @@ export const command = defineCommand(
     const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
     const pause = await ask('pause', until);
     say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
-    return exitCodes.ok;
   },
 );

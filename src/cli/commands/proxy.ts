@@ -1,12 +1,13 @@
 /** `keyturn proxy`: addresses of this computer for apps that speak HTTP and can't hold a key. */
-import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
+import { quoted, shellWord } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say, when } from '../terminal/output.ts';
 
-type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
+type Proxy = ResultOf<'proxy.list'>['proxies'][number];
 
 const add = defineCommand(
   {
@@ -34,7 +35,7 @@ const add = defineCommand(
       ...(port === undefined ? {} : { port: portFrom(port) }),
     });
     sayOthers(proxy, proxies);
-    return show(proxy, json);
+    show(proxy, json);
   },
 );
 
@@ -42,17 +43,13 @@ const list = defineCommand(
   {
     name: 'proxy list',
     summary: 'List the proxies and their MCP servers',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the proxies, their MCP servers and addresses.',
     examples: ['keyturn proxy list'],
   },
   async ({ options: { json = false } }) => {
     const { proxies } = await ask('proxy.list', {});
-    if (json) {
-      printJson(proxies);
-      return exitCodes.ok;
-    }
+    if (json) return printJson(proxies);
     printTable(
       ['PROXY', 'SERVER', 'ADDRESS', 'LAST USED'],
       proxies.map(({ name, resource, url, lastUsedAt }) => [
@@ -63,7 +60,6 @@ const list = defineCommand(
       ]),
     );
     for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
-    return exitCodes.ok;
   },
 );
 
@@ -78,7 +74,7 @@ const rotate = defineCommand(
   },
   async ({ options: { json = false }, operands: [name] }) => {
     const { proxy } = await ask('proxy.rotate', { proxy: name });
-    return show(proxy, json);
+    show(proxy, json);
   },
 );
 
@@ -87,13 +83,11 @@ const remove = defineCommand(
     name: 'proxy remove',
     summary: 'Remove a proxy and its permissions',
     operands: [{ name: 'NAME' }],
-    options: {},
     about: 'Remove a proxy, and what its app was allowed.',
     examples: ['keyturn proxy remove notes.example'],
   },
   async ({ operands: [name] }) => {
     await ask('proxy.remove', { proxy: name });
-    return exitCodes.ok;
   },
 );
 
@@ -114,10 +108,9 @@ function sayOthers({ name, resource }: Proxy, before: readonly Proxy[]): void {
   );
 }
 
-function show(proxy: Proxy, isJson: boolean): number {
+function show(proxy: Proxy, isJson: boolean): void {
   if (isJson) printJson(proxy);
   else print(proxy.url);
-  return exitCodes.ok;
 }
 
 const troubles: Partial<Record<Proxy['state'], string>> = {

@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { takeLock } from '../../daemon/home/single-instance.ts';
-import { detailsOf, exitCodes, KeyturnError, quoted, type Reason } from '../../base/errors.ts';
+import { KeyturnError, quoted, type Reason, detailsOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { readPrivate } from '../../base/private-file.ts';
 import type { HomePaths } from '../../base/paths.ts';
@@ -20,8 +20,7 @@ import { jsonOption, yesOption } from '../terminal/statement.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { stopBroker } from '../broker/restart.ts';
-import { print, printJson, refuse, say } from '../terminal/output.ts';
-import { sayIfSlow } from '../terminal/progress.ts';
+import { print, printJson, refuse, say, sayIfSlow } from '../terminal/output.ts';
 import { receiptLine } from '../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
 
@@ -29,7 +28,6 @@ export const command = defineCommand(
   {
     name: 'reset',
     summary: 'Revoke every sign-in and remove everything',
-    operands: [],
     options: {
       yes: {
         ...yesOption,
@@ -51,7 +49,6 @@ export const command = defineCommand(
     const left = { ...ended, entries, files: await removeFiles(paths, ended.unreadable) };
     if (options.json) printJson(left);
     else for (const line of linesAbout(left)) print(line);
-    return exitCodes.ok;
   },
 );
 

@@ -1,5 +1,4 @@
 /** `keyturn resume`: ends the pause of all access. */
-import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 
@@ -7,14 +6,11 @@ export const command = defineCommand(
   {
     name: 'resume',
     summary: 'Resume all access',
-    operands: [],
-    options: {},
     about:
       'End the pause of all access: apps get what you allowed them again. While the Keyturn app runs, approve this in its window.',
     examples: ['keyturn resume'],
   },
   async () => {
     await ask('resume', {});
-    return exitCodes.ok;
   },
 );

@@ -1,6 +1,6 @@
 /** `keyturn service`: runs the broker as a service of the user's systemd. */
 import { existsSync } from 'node:fs';
-import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { systemctl, unitState } from '../../service/systemctl.ts';
@@ -13,7 +13,6 @@ const installService = defineCommand(
   {
     name: 'service install',
     summary: 'Install and start the service',
-    operands: [],
     options: {
       socket: {
         type: 'boolean',
@@ -33,8 +32,6 @@ const uninstall = defineCommand(
   {
     name: 'service uninstall',
     summary: 'Stop and remove the service',
-    operands: [],
-    options: {},
     about: 'Stop the service and remove what install wrote. The home stays.',
     examples: ['keyturn service uninstall'],
   },
@@ -45,8 +42,6 @@ const showStatus = defineCommand(
   {
     name: 'service status',
     summary: 'Show what systemd says of the service',
-    operands: [],
-    options: {},
     about: 'Show for each unit whether systemd starts it, and whether it runs.',
     examples: ['keyturn service status'],
   },
@@ -60,13 +55,12 @@ export const command = defineNoun(
   'status',
 );
 
-async function onLinux(work: () => Promise<void>): Promise<number> {
+async function onLinux(work: () => Promise<void>): Promise<void> {
   if (process.platform !== 'linux')
     throw new KeyturnError('invalid_request', 'Only Linux has systemd.', {
       hint: '`keyturn broker run` runs the broker in a terminal.',
     });
   await work();
-  return exitCodes.ok;
 }
 
 async function install(withSocket: boolean): Promise<void> {

@@ -1,19 +1,19 @@
 /** `keyturn settings`: lists the settings, prints one of them, or changes one. */
 import { didYouMean } from '../../base/near-name.ts';
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { settingChoices, settingNames } from '../../daemon/settings/setting-choices.ts';
 import { ask, askWhere } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say } from '../terminal/output.ts';
 
-type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
+type Detail = ResultOf<'settings.get'>['details'][number];
 
 const list = defineCommand(
   {
     name: 'settings list',
     summary: 'List the settings, their values and where each comes from',
-    operands: [],
     options: { json: jsonOption('them') },
     about: 'List the settings, their values, and where each value comes from.',
     notes: [
@@ -28,7 +28,6 @@ const list = defineCommand(
       printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
       for (const line of [...details.flatMap(unapprovedLine), ...approverLines[approver]]) print(line);
     }
-    return exitCodes.ok;
   },
 );
 
@@ -45,7 +44,6 @@ const get = defineCommand(
     const detail = settingNamed((await ask('settings.get', {})).details, name);
     if (options.json) printJson(detail);
     else if (detail.value !== undefined) print(shown(detail.value));
-    return exitCodes.ok;
   },
 );
 
@@ -57,7 +55,6 @@ const set = defineCommand(
       { name: 'NAME', offers: settingNames },
       { name: 'VALUE', offersAfter: settingChoices },
     ],
-    options: {},
     about: 'Change a setting. If the change does not take effect at once, a line says when it will.',
     notes: [
       'If you choose another vault while the present one is empty, a broker in the background is restarted.',
@@ -72,7 +69,6 @@ const unset = defineCommand(
     name: 'settings unset',
     summary: 'Reset a setting to its default',
     operands: [{ name: 'NAME', offers: settingNames }],
-    options: {},
     about: 'Reset a setting to its default.',
     examples: ['keyturn settings unset browser'],
   },
@@ -81,13 +77,12 @@ const unset = defineCommand(
 
 export const command = defineNoun('settings', 'List and change settings', { list, get, set, unset }, 'list');
 
-async function change(name: string, value: string | null): Promise<number> {
+async function change(name: string, value: string | null): Promise<void> {
   const { answer, isKeyturnApp } = await askWhere('settings.set', { name, value });
-  if (answer.inForce === 'now') return exitCodes.ok;
+  if (answer.inForce === 'now') return;
   const isVaults = name === 'vault' || name === 'vaultKey';
   if (isVaults && !isKeyturnApp && (await isInBackground())) return restartWithNewVault();
   say(`keyturn: ${name} takes effect at the broker's next start: keyturn broker restart`);
-  return exitCodes.ok;
 }
 
 /** A broker in a terminal belongs to the user who runs it there. */
@@ -97,7 +92,7 @@ async function isInBackground(): Promise<boolean> {
 }
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
-async function restartWithNewVault(): Promise<number> {
+async function restartWithNewVault(): Promise<void> {
   const { restartBroker } = await import('../broker/restart.ts');
   await restartBroker();
   const { vault, vaultKey, vaultSource, vaultState } = await ask('status', {});
@@ -105,14 +100,13 @@ async function restartWithNewVault(): Promise<number> {
     const { what = 'the vault is locked', hint } = vaultState;
     say(`keyturn: the broker was restarted, with the vault ${vault}; ${what}`);
     if (hint !== undefined) say(`hint: ${hint}`);
-    return exitCodes.ok;
+    return;
   }
   const isClosed = vault === 'sealed-file' && vaultKey === 'passphrase' && vaultState.state !== 'open';
   const next = isClosed
     ? `; ${vaultState.state === 'new' ? 'choose its passphrase' : 'open it'}: keyturn unlock`
     : '';
   say(`keyturn: the broker was restarted, with the vault ${vault}${next}`);
-  return exitCodes.ok;
 }
 
 function settingNamed(details: readonly Detail[], name: string): Detail {
@@ -124,10 +118,8 @@ function settingNamed(details: readonly Detail[], name: string): Detail {
   });
 }
 
-type Approver = Awaited<ReturnType<typeof ask<'settings.get'>>>['approver'];
-
 /** Who grants new access in this home. */
-const approverLines: Readonly<Record<Approver, readonly string[]>> = {
+const approverLines: Readonly<Record<ResultOf<'settings.get'>['approver'], readonly string[]>> = {
   unknown: ['Whether the Keyturn app approves access here is unknown until the vault is used.'],
   command: [],
   app: ['Only the Keyturn app grants new access here, unless its Settings allow background brokers to.'],

@@ -11,7 +11,6 @@ const run = defineCommand(
   {
     name: 'setup',
     summary: 'Switch the MCP clients on this computer over to Keyturn',
-    operands: [],
     options: {
       project,
       'no-connect': {
@@ -45,7 +44,6 @@ const check = defineCommand(
   {
     name: 'setup check',
     summary: 'Show what setup would change, and change nothing',
-    operands: [],
     options: { project, json: jsonOption('it') },
     about:
       'Show which entries `keyturn setup` would switch, and which hold a secret in plain text. Changes nothing.',
@@ -62,7 +60,6 @@ const undo = defineCommand(
   {
     name: 'setup undo',
     summary: 'Restore what setup changed',
-    operands: [],
     options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
     about:
       'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays.',

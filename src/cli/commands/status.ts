@@ -1,6 +1,6 @@
 /** `keyturn status`: the broker of this home. Starts none. */
 import { waitingRows } from '../words/audit-rows.ts';
-import { exitCodes, quoted, Unreachable } from '../../base/errors.ts';
+import { quoted, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -12,7 +12,6 @@ export const command = defineCommand(
   {
     name: 'status',
     summary: 'Show the state of the broker',
-    operands: [],
     options: { json: jsonOption('it') },
     about:
       'Show the broker of this home: what runs, with which settings, what is wrong. Starts none; exits with 8 if none runs.',
@@ -32,7 +31,6 @@ export const command = defineCommand(
     } finally {
       connection.close();
     }
-    return exitCodes.ok;
   },
 );
 

@@ -5,12 +5,12 @@
  * ever. A rejected token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../../client/connection.ts';
-import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { Challenge, TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { methodPattern, noncePattern } from '../../ipc/wire/values.ts';
-import { resourceFrom, accountFrom, scopeFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, waitFrom, UsageError, accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
@@ -20,9 +20,9 @@ import type { Input, Statement } from '../terminal/statement.ts';
 import {
   noInputOption,
   timeoutOption,
+  validityOption,
   tokenExits,
   tokenOptions,
-  validityOption,
 } from '../terminal/token-options.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
@@ -161,7 +161,7 @@ async function tokenFromStdin(): Promise<string> {
   return token;
 }
 
-async function ask(request: TokenRequest, reached: () => void): Promise<number> {
+async function ask(request: TokenRequest, reached: () => void): Promise<void> {
   const connection = forwardedSocket(process.env) ? await connectForwarded(request) : await connect();
   reached();
   return interruptible(connection, () => printToken(connection, request));
@@ -176,7 +176,7 @@ async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
 async function printToken(
   connection: Connection,
   { params, rejected, json, proofRequest }: TokenRequest,
-): Promise<number> {
+): Promise<void> {
   let watching: NodeJS.Timeout | undefined;
   let wanted = params;
   try {
@@ -205,7 +205,6 @@ async function printToken(
     if (isBound(token) && !proofRequest) sayBound();
     const { expires_in: left = Infinity } = token;
     if (left < (params.minimumValidity ?? 0)) warnShorterLife(left);
-    return exitCodes.ok;
   } catch (error) {
     throw await namingVersions(error, connection);
   } finally {

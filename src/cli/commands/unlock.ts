@@ -1,6 +1,5 @@
 /** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
 import type { Connection } from '../../client/connection.ts';
-import { exitCodes } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -15,7 +14,6 @@ export const command = defineCommand(
   {
     name: 'unlock',
     summary: 'Unlock the vault',
-    operands: [],
     options: {
       'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
     },
@@ -27,7 +25,6 @@ export const command = defineCommand(
     const given = options['passphrase-stdin'] ? (await linesFromStdin(1))[0] : undefined;
     const connection = await connect();
     await interruptible(connection, () => open(connection, given));
-    return exitCodes.ok;
   },
 );
 

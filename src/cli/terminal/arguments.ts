@@ -9,7 +9,7 @@ import { nearestName } from '../../base/near-name.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import type { Input, Operand, Statement } from './statement.ts';
+import type { Input, Operand, Stated, Statement } from './statement.ts';
 
 /** A command line that can't be understood. Its command adds an example (command.ts). */
 export class UsageError extends KeyturnError {
@@ -19,8 +19,8 @@ export class UsageError extends KeyturnError {
 }
 
 /** Parses, and checks the number of operands and each listed value. Throws `UsageError`. */
-export function parse<const S extends Statement>(args: string[], statement: S): Input<S> {
-  const { name, operands, tooMany } = statement;
+export function parse<S extends Stated>(args: string[], statement: Statement): Input<S> {
+  const { name, operands, options, tooMany } = statement;
   const end = args.indexOf('--');
   if (statement.launches && end < 0 && args.length > 0) throw withoutDashes(name);
   const { values, positionals } = split(args, statement);
@@ -31,9 +31,14 @@ export function parse<const S extends Statement>(args: string[], statement: S): 
   const isTooMany = given > operands.length && !isOpenEnded;
   if (given < needed || isTooMany)
     throw new UsageError((isTooMany && tooMany) || operandProblem(name, operands, given));
-  const input = { options: { ...values }, operands: positionals };
-  requireListed(input, statement);
-  return input;
+  for (const [index, word] of positionals.entries())
+    requireOneOf(operands[index]?.values, word, `keyturn ${name}`);
+  for (const [option, value] of Object.entries(values)) {
+    const stated = options[option];
+    if (stated?.type === 'string') requireOneOf(stated.values, value, `--${option}`);
+  }
+  // Node's parser has checked the rest: that each option is stated, and whether it has a value.
+  return { options: { ...values }, operands: positionals } as unknown as Input<S>;
 }
 
 /** Without them, an option of the other command could be taken for one of ours. */
@@ -56,26 +61,6 @@ function split(args: string[], { options }: Statement) {
     throw new UsageError(
       error instanceof Error ? optionProblem(error.message, Object.keys(options)) : 'bad arguments',
     );
-  }
-}
-
-interface UntypedArguments {
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly operands: readonly string[];
-}
-
-/** Node's parser has checked the rest: that each option is stated, and whether it has a value. */
-function requireListed<S extends Statement>(
-  input: UntypedArguments,
-  statement: S,
-): asserts input is UntypedArguments & Input<S> {
-  const { name, operands, options } = statement;
-  for (const [index, word] of input.operands.entries()) {
-    requireOneOf(operands[index]?.values, word, `keyturn ${name}`);
-  }
-  for (const [option, value] of Object.entries(input.options)) {
-    const stated = options[option];
-    if (stated?.type === 'string') requireOneOf(stated.values, value, `--${option}`);
   }
 }
 
@@ -115,6 +100,25 @@ export function resourceFrom(text: string): string {
 /** A sign-in by its id, or an endpoint that can name several. Throws `invalid_resource`. */
 export function signInFrom(text: string): { readonly id: string } | { readonly resource: string } {
   return /^[0-9a-f]{16}$/.test(text) ? { id: text } : { resource: resourceFrom(text) };
+}
+
+/** Characters: what a user copies by eye. */
+const minIdLength = 4;
+
+/** The id that `text` is or begins; `text` itself where it is no beginning of any. Throws `conflict`. */
+export function wholeId(text: string, ids: readonly string[]): string {
+  if (text.length < minIdLength || ids.includes(text)) return text;
+  const meant = ids.filter((id) => id.startsWith(text));
+  if (meant.length > 1) {
+    throw new KeyturnError(
+      'conflict',
+      `${meant.length} ids begin with ${quoted(text)}: ${meant.join(', ')}.`,
+      {
+        hint: 'Type more of it.',
+      },
+    );
+  }
+  return meant[0] ?? text;
 }
 
 /** The `scope` member of a request, empty without the option. Throws `invalid_scope`. */

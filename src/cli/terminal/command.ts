@@ -1,8 +1,8 @@
 /** What each command's file exports: its statement, and what it does with the arguments that fit it. Or a noun. */
 import { didYouMean } from '../../base/near-name.ts';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { parse, UsageError } from './arguments.ts';
-import type { Input, Statement } from './statement.ts';
+import type { Input, Stated, Statement } from './statement.ts';
 
 /** The first word of a command line, with the statements of the commands that begin with it. */
 export interface Topic {
@@ -32,14 +32,16 @@ export interface Noun {
   readonly bare?: Command | undefined;
 }
 
-type Run<S extends Statement> = (input: Input<S>, all: AllTopics) => Promise<number>;
+/** Without an exit code the command succeeded. */
+type Run<S extends Stated> = (input: Input<S>, all: AllTopics) => Promise<number | void>;
 
-export function defineCommand<const S extends Statement>(statement: S, run: Run<S>): Command {
+export function defineCommand<const S extends Stated>(stated: S, run: Run<S>): Command {
+  const statement: Statement = { operands: [], options: {}, ...stated };
   return {
     statement,
     async run(args, all) {
       try {
-        return await run(parse(args, statement), all);
+        return (await run(parse<S>(args, statement), all)) ?? exitCodes.ok;
       } catch (error) {
         throw error instanceof UsageError ? withExample(error, statement) : error;
       }

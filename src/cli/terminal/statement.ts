@@ -81,6 +81,10 @@ export interface Statement {
   readonly examples: readonly string[];
 }
 
+/** What a command says of itself: without operands or options it takes none. */
+export type Stated = Omit<Statement, 'operands' | 'options'> &
+  Partial<Pick<Statement, 'operands' | 'options'>>;
+
 type TextOf<T> = T extends { readonly values: readonly (infer V)[] } ? V : string;
 
 type ValueOf<T> = T extends { readonly repeatable: true } ? readonly TextOf<T>[] : TextOf<T>;
@@ -96,9 +100,13 @@ type OperandsOf<T extends Statement['operands']> = T extends readonly [{ readonl
     };
 
 /** What was typed, in the types that the statement gives it. */
-export interface Input<S extends Statement> {
-  readonly options: OptionsOf<S['options']>;
-  readonly operands: OperandsOf<S['operands']>;
+export interface Input<S extends Stated> {
+  readonly options: S extends { readonly options: infer O extends Statement['options'] }
+    ? OptionsOf<O>
+    : Readonly<Record<string, never>>;
+  readonly operands: S extends { readonly operands: infer O extends Statement['operands'] }
+    ? OperandsOf<O>
+    : readonly [];
 }
 
 /** The long options that are shown. */

@@ -1,6 +1,6 @@
 /** Ids that a person types in part. */
 import { expect, it } from 'vitest';
-import { wholeId } from '../../../src/cli/terminal/short-id.ts';
+import { wholeId } from '../../../src/cli/terminal/arguments.ts';
 
 const ids = ['1a2b3c4d', '1a2b9999', '5e6f7a8b'];
 

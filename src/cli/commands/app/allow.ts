@@ -1,10 +1,10 @@
 /** `keyturn app allow APP URL`: gives an app a permission. Works before any discovery. */
 import { nearestName } from '../../../base/near-name.ts';
-import { exitCodes, quoted, shellWord } from '../../../base/errors.ts';
+import { quoted, shellWord } from '../../../base/errors.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { parseScope } from '../../../oauth/base/scope.ts';
 import { accountNote } from '../../words/account-note.ts';
-import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
+import { durationFrom, resourceFrom, UsageError, scopeFrom } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, forOption, scopeOption } from '../../terminal/statement.ts';
@@ -42,28 +42,24 @@ export const allowApp = defineCommand(
   async ({ options, operands: [app, resource] }) => {
     const now = Math.floor(Date.now() / 1000);
     const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
+    const permission = { app, resource: resourceFrom(resource), decision: 'allow', ...until } as const;
     if (options['api-key']) {
       if (options.scope !== undefined)
         throw new UsageError("--scope doesn't go with --api-key: a key has no scopes");
       if (options.account !== undefined) throw new UsageError("--account doesn't go with --api-key");
-      const resourceUrl = resourceFrom(resource);
-      await ask('apiKey.permission.set', { app, resource: resourceUrl, decision: 'allow', ...until });
-      return exitCodes.ok;
+      await ask('apiKey.permission.set', permission);
+      return;
     }
     await ask('permission.set', {
-      app,
-      resource: resourceFrom(resource),
-      decision: 'allow',
+      ...permission,
       ...scopeFrom(options.scope),
       account: options.account,
-      ...until,
     });
     // For a user at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(app, resource);
     await sayApiKey(app, resource);
     await sayNearServer(app, resource);
     if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
-    return exitCodes.ok;
   },
 );
 

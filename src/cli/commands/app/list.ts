@@ -1,6 +1,5 @@
 /** `keyturn app list`: the paired apps and their permissions. */
 import path from 'node:path';
-import { exitCodes } from '../../../base/errors.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { jsonOption } from '../../terminal/statement.ts';
@@ -11,7 +10,6 @@ export const listApps = defineCommand(
   {
     name: 'app list',
     summary: 'List the apps and what each may reach',
-    operands: [],
     options: { json: jsonOption('them') },
     about:
       'List the paired apps, and the MCP servers that each may reach. The command line itself is the app cli.',
@@ -28,7 +26,6 @@ export const listApps = defineCommand(
       );
       if (refused) say(`keyturn: marked entries are ignored: ${refused.why}`);
     }
-    return exitCodes.ok;
   },
 );
 

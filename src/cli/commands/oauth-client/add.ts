@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { exitCodes, quoted } from '../../../base/errors.ts';
+import { quoted } from '../../../base/errors.ts';
 import type { ParamsOf } from '../../../ipc/protocol/methods.ts';
 import { UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
@@ -90,11 +90,7 @@ const statement = {
 type Values = Input<typeof statement>['options'];
 
 export const addClient = defineCommand(statement, async ({ options, operands: [issuer] }) => {
-  await enter(await entryFrom(issuer, options));
-  return exitCodes.ok;
-});
-
-async function enter(entry: ParamsOf<'oauthClient.set'>): Promise<void> {
+  const entry = await entryFrom(issuer, options);
   const { redirectUri, replaced } = await ask('oauthClient.set', entry);
   if (redirectUri !== undefined) print(redirectUri);
   if (replaced === undefined) return;
@@ -103,7 +99,7 @@ async function enter(entry: ParamsOf<'oauthClient.set'>): Promise<void> {
       ? `keyturn: this replaces the client that was entered for ${quoted(replaced)} before.`
       : `keyturn: this replaces the client ${quoted(replaced)}. Keyturn has forgotten that one; it stays registered at the authorization server until you remove it there.`,
   );
-}
+});
 
 /** The wire's own schema says whether the words given are ones it knows. */
 async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oauthClient.set'>> {

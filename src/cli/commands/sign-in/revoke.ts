@@ -1,12 +1,11 @@
 /** Revokes sign-ins, and says what their authorization servers answered. */
-import { exitCodes, KeyturnError, quoted } from '../../../base/errors.ts';
+import { KeyturnError, quoted } from '../../../base/errors.ts';
 import { UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption, yesOption } from '../../terminal/statement.ts';
 import { withSignIn } from '../../broker/named-sign-in.ts';
-import { print, printJson, say } from '../../terminal/output.ts';
-import { sayIfSlow } from '../../terminal/progress.ts';
+import { print, printJson, say, sayIfSlow } from '../../terminal/output.ts';
 import { receiptLine } from '../../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../../terminal/standard-input.ts';
 
@@ -47,7 +46,6 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
       if (options.json) printJson(revoked);
       else if (revoked.length === 0) say('keyturn: nothing was left to revoke there.');
       else for (const receipt of revoked) print(receiptLine(receipt));
-      return exitCodes.ok;
     },
   );
 

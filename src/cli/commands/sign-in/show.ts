@@ -1,5 +1,5 @@
 /** `keyturn sign-in show URL|ID`: the history of a sign-in, its state, what happens next. Never a token. */
-import { exitCodes, reasonOf } from '../../../base/errors.ts';
+import { reasonOf } from '../../../base/errors.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
@@ -26,7 +26,6 @@ export const showSignIn = defineCommand(
     const signIns = await explained(name, options.account, key !== undefined);
     if (options.json) printJson([...(key ? [key] : []), ...signIns]);
     else for (const explanation of signIns) show(explanation);
-    return exitCodes.ok;
   },
 );
 
