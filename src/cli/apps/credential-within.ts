@@ -7,17 +7,13 @@
  */
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, ApiKeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
 import type { AppRequest } from './asked.ts';
-import { connectAs, startEntry } from './entry.ts';
-
-/** The question is open, and the user has not answered it in time. */
-const open: readonly Reason[] = ['consent_pending', 'login_pending'];
+import { connectAs, pending, startEntry } from './entry.ts';
 
 export type Credential = TokenResult | ApiKeyResult;
 
@@ -54,7 +50,7 @@ export async function credentialWithin(asked: AppRequest, bounds: Bounds): Promi
     }
     if (reasonOf(error) === 'authorization_not_required') return undefined;
     // An entry has said it already.
-    throw asked.as !== undefined || !open.includes(reasonOf(error)) ? error : standing(error, again);
+    throw asked.as !== undefined || !pending.includes(reasonOf(error)) ? error : standing(error, again);
   }
 }
 
@@ -84,7 +80,7 @@ async function credentialFor({ as, params }: AppRequest, left: number): Promise<
 }
 
 /**
- * A newer token for an app that runs already. No approval is asked for, nothing is shown, and signals stay the app's
+ * A newer token for an app that runs already. Nothing is shown, and signals stay the app's
  * own: they must not end this process before it. `timeout` in milliseconds.
  */
 export async function credentialInBackground(
@@ -96,11 +92,7 @@ export async function credentialInBackground(
     reached();
     try {
       return requireUsableAlone(
-        await connection.getCredential({
-          ...params,
-          interaction: 'never',
-          timeout: Math.floor(timeout / 1000),
-        }),
+        await connection.getCredential({ ...params, timeout: Math.floor(timeout / 1000) }),
       );
     } finally {
       connection.close();

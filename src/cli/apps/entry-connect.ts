@@ -6,7 +6,7 @@
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
-import { exitCodes, KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { freePath } from '../../base/private-folder.ts';
 import { connect as connectAsProgram, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -15,14 +15,14 @@ import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
-import { connect } from '../broker/connection.ts';
+import { connect, interruptible } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../waiting/watch.ts';
-import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
+import { choiceOptions, choiceQuestion, liveAccounts } from '../words/account-note.ts';
 import { apiKeyPlaceWords } from '../words/api-key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
-import { kinds } from './asked.ts';
+import { forwardedName, kinds } from './asked.ts';
 import { type Entry, late } from './entry.ts';
 import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
 import { Prompts, type Together } from './prompts.ts';
@@ -35,15 +35,18 @@ export async function connectEntry(
   entry: Entry,
   together: Together = { names: [entry.name] },
 ): Promise<void> {
-  const { name, resource } = entry;
+  const { name } = entry;
   // A broker slows down who was refused.
   if (together.verdict === 'deny' && !isPaired(name)) throw rememberRefusal(name);
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
-  const interrupted = (): never => process.exit(exitCodes.interrupted);
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
+  return interruptible(owner, async () => connectBeside(owner, entry, together));
+}
+
+/** `owner`: shows what waits for an answer. */
+async function connectBeside(owner: Connection, entry: Entry, together: Together): Promise<void> {
+  const { name, resource } = entry;
   const isSeen = isAtTerminal() || owner.capabilities.includes(appCapability);
   const over = AbortSignal.timeout(waitTime(isSeen));
   const done = new AbortController();
@@ -70,9 +73,6 @@ export async function connectEntry(
     throw error;
   } finally {
     done.abort();
-    owner.close();
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
   }
 }
 
@@ -102,6 +102,19 @@ async function connectForwarded(entry: Entry): Promise<void> {
   } catch (error) {
     throw over.aborted ? unanswered(name, isSeen) : error;
   }
+}
+
+/**
+ * `keyturn token` at the far end of a forward, where no owner is: an app like any other, paired once. Without a user to
+ * ask, nothing is asked. Throws what `pair` and `connect` throw.
+ */
+export async function connectForwardedToken(isUnattended: boolean): Promise<Connection> {
+  if (!isUnattended && !isPaired(forwardedName)) {
+    forgetRefusal(forwardedName);
+    const over = AbortSignal.timeout(waitTime(true));
+    await pairEntry(forwardedName, (code) => sayCode(forwardedName, code), over);
+  }
+  return connectAsProgram({ name: forwardedName });
 }
 
 /** Pairs where that is missing, then has the broker ask for the permission and sign in. */
@@ -134,18 +147,17 @@ async function untilAllowed(
 }
 
 /** Shows what the user has to compare. */
-export function sayCode(name: string, code: string): void {
+function sayCode(name: string, code: string): void {
   say(`keyturn: ${quoted(name)} asks to be paired. Its code is ${code}.`);
   say('  Answer on the machine where the broker runs, if it shows the same code.');
 }
 
 type Status = ResultOf<'status'>;
 
-type Question = Awaited<ReturnType<typeof openQuestions>>[number];
+type Question = ResultOf<'request.list'>['requests'][number];
 
-async function openQuestions(owner: Connection) {
-  return (await call(owner, 'request.list', {})).requests;
-}
+const openQuestions = async (owner: Connection): Promise<readonly Question[]> =>
+  (await call(owner, 'request.list', {})).requests;
 
 /**
  * Shows the questions of this entry as they open, until `signal` aborts. `code` is to be called with the code of a
@@ -238,8 +250,7 @@ async function togetherWords(
 /** An entry that names no account gets one of several. */
 async function accountsNote(owner: Connection, endpoint: string): Promise<string> {
   const { signIns } = await call(owner, 'signIn.list', {});
-  const there = signIns.filter((one) => one.endpoint === endpoint && one.state !== 'revoked');
-  const accounts = new Set(there.map(({ account = '' }) => account));
+  const accounts = new Set(liveAccounts(signIns, endpoint).map((account = '') => account));
   return accounts.size < 2
     ? ''
     : ` It gets one of your accounts there, ${[...accounts].map(quoted).join(' or ')}; --account names which.`;

@@ -26,7 +26,7 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
 const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_required', 'login_required'];
 
 /** The question is open, or the sign-in. */
-const pending: readonly Reason[] = ['consent_pending', 'login_pending'];
+export const pending: readonly Reason[] = ['consent_pending', 'login_pending'];
 
 /** What the broker answers when the time is over. */
 export const late: readonly Reason[] = [...pending, 'authorization_server_unreachable'];

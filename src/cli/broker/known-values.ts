@@ -19,15 +19,16 @@ const plainWord = /^[A-Za-z0-9_][A-Za-z0-9_.:/@%+,-]*$/;
 
 type Collect = (connection: Connection) => Promise<readonly unknown[]>;
 
-const signIns = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('signIn.list'), 'signIns');
-const programs = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('app.list'), 'apps');
+const listOf =
+  (method: string, name: string) =>
+  async (connection: Connection): Promise<unknown[]> =>
+    listIn(await connection.request(method), name);
 
-const proxies = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('proxy.list'), 'proxies');
-const keys = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('apiKey.list'), 'apiKeys');
+const signIns = listOf('signIn.list', 'signIns');
+const programs = listOf('app.list', 'apps');
+const proxies = listOf('proxy.list', 'proxies');
+const keys = listOf('apiKey.list', 'apiKeys');
+const requests = listOf('request.list', 'requests');
 
 /** The id of an app whose name is no plain word, e.g. one that came by a proxy. */
 const wordFor = (program: unknown): unknown => {
@@ -45,8 +46,7 @@ const collectors = {
   ],
   proxies: async (connection) =>
     (await proxies(connection)).flatMap((proxy) => [field(proxy, 'name'), field(proxy, 'resource')]),
-  requests: async (connection) =>
-    listIn(await connection.request('request.list'), 'requests').map((one) => field(one, 'id')),
+  requests: async (connection) => (await requests(connection)).map((one) => field(one, 'id')),
   apps: async (connection) => (await programs(connection)).map(wordFor),
   accounts: async (connection) => (await signIns(connection)).map((signIn) => field(signIn, 'account')),
 } as const satisfies Record<string, Collect>;

@@ -12,8 +12,7 @@ import { connect, interruptible, throughRestart, throughTakeover } from './conne
 import { say, sayIfSlow } from '../terminal/output.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
-type Methods = typeof methods;
-type Answer<M extends MethodName> = z.output<Methods[M]['result']>;
+type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
 
 /** Calls a method on an open connection; its answer has passed the method's schema. */
 export async function call<M extends MethodName>(

@@ -64,21 +64,13 @@ async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
     return { ...nothing, findings: [findingOf('forward.unusable', error)] };
   }
   const { checkHome } = await import('../doctor/home-checks.ts');
-  const { checkBroker } = await import('../doctor/broker-checks.ts');
-  const { checkForward } = await import('../doctor/forward-checks.ts');
+  const { checkBroker, checkForward } = await import('../doctor/broker-checks.ts');
   const { checkMachine } = await import('../doctor/machine-checks.ts');
   const home = await checkHome(paths, env);
-  const broker = forward
-    ? { findings: await checkForward(forward), status: undefined }
-    : await checkBroker(paths);
+  const broker = await (forward ? checkForward(forward) : checkBroker(paths));
   const settings = inForce(home.settings, broker.status);
-  const machine = await checkMachine({
-    paths,
-    env,
-    settings,
-    isFarEnd: forward !== undefined,
-    now: Date.now(),
-  });
+  const isFarEnd = forward !== undefined;
+  const machine = await checkMachine({ paths, env, settings, isFarEnd, now: Date.now() });
   const { checkClients } = await import('../doctor/client-checks.ts');
   const clients = await checkClients();
   const findings = distinct(
@@ -93,12 +85,7 @@ function inForce(settings: Settings, status: Status | undefined): Settings {
   const { vault, vaultKey = settings.vaultKey, browser = settings.browser } = status;
   const isKind = (kind: string): kind is Settings['vault'] =>
     ['keychain', 'sealed-file', 'memory'].includes(kind);
-  return {
-    ...settings,
-    vault: isKind(vault) ? vault : settings.vault,
-    vaultKey,
-    browser,
-  };
+  return { ...settings, vault: isKind(vault) ? vault : settings.vault, vaultKey, browser };
 }
 
 /** Two checks may meet the same refusal, e.g. of the socket. */

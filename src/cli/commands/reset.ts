@@ -22,7 +22,7 @@ import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { print, printJson, refuse, say, sayIfSlow } from '../terminal/output.ts';
 import { receiptLine } from '../words/receipt.ts';
-import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
+import { requireYes } from '../terminal/standard-input.ts';
 
 export const command = defineCommand(
   {
@@ -122,7 +122,13 @@ const nothing: ResetAnswer = { revoked: [], oauthClients: [], unreadable: [] };
 async function endHome(connection: Connection, paths: HomePaths, isSure: boolean): Promise<ResetAnswer> {
   try {
     const status = await call(connection, 'status', {});
-    if (!isSure) await confirm(paths, status);
+    if (!isSure)
+      await requireYes({
+        asker: 'reset',
+        hint: 'To reset without a question: keyturn reset --yes',
+        question: async () => questionAbout(paths, status),
+        nothing: 'Nothing was reset',
+      });
     const brokerEnded = watchBroker(paths.state);
     const ended = await sayIfSlow(
       'keyturn: revoking the sign-ins at their authorization servers; one that does not answer takes half a minute…',
@@ -138,23 +144,20 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
   }
 }
 
-async function confirm(paths: HomePaths, { signIns, apps, vault }: ResultOf<'status'>): Promise<void> {
-  if (!isAtTerminal()) {
-    throw new KeyturnError('invalid_request', 'reset asks first, and this is no terminal.', {
-      hint: 'To reset without a question: keyturn reset --yes',
-    });
-  }
+async function questionAbout(
+  paths: HomePaths,
+  { signIns, apps, vault }: ResultOf<'status'>,
+): Promise<string> {
   const count = (await entriesLeft()).length;
   const first =
     count === 0
       ? ''
       : `Entries of clients that start Keyturn: ${count}. Only before this, keyturn setup undo restores what they were.\n`;
-  const question =
+  return (
     `${first}This revokes your sign-ins (${signIns}), removes the apps (${apps}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
-    "None of this can be undone. Type 'yes' to continue: ";
-  if ((await answerTo(question)) === 'yes') return;
-  throw new KeyturnError('interrupted', 'Nothing was reset: you did not type yes.');
+    'None of this can be undone. '
+  );
 }
 
 /** Throws `broker_running` where somebody has started another broker meanwhile. */

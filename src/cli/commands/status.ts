@@ -2,6 +2,7 @@
 import { waitingRows } from '../words/audit-rows.ts';
 import { quoted, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
@@ -34,7 +35,7 @@ export const command = defineCommand(
   },
 );
 
-type Status = Awaited<ReturnType<typeof call<'status'>>>;
+type Status = ResultOf<'status'>;
 
 function lines(status: Status): string[] {
   return [

@@ -169,7 +169,7 @@ async function ask(request: TokenRequest, reached: () => void): Promise<void> {
 
 /** The owner is elsewhere: this command is an app there, paired under its own name. */
 async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
-  const { connectForwardedToken } = await import('../apps/forwarded-token.ts');
+  const { connectForwardedToken } = await import('../apps/entry-connect.ts');
   return connectForwardedToken(params.interaction === 'never');
 }
 

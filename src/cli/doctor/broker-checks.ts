@@ -3,11 +3,14 @@
  *
  * Invariant: works with a locked vault, and with a broker of another version. Nothing is changed.
  */
-import { KeyturnError, shellOption, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
+import type { ForwardedSocket } from '../../ipc/wire/forwarded.ts';
+import { connectTo } from '../../ipc/wire/socket.ts';
 import { displayName } from '../broker/desktop-session.ts';
 import { pauseEnd } from '../terminal/output.ts';
 import { connectSoon, keyLost } from '../broker/lost-socket.ts';
@@ -16,15 +19,15 @@ import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
 import { waitingRows } from '../words/audit-rows.ts';
 import { difference, mend as newVersion } from '../broker/versions.ts';
-import { type Finding, type FindingKind, findingOf } from './finding.ts';
+import { type Finding, findingOf, found, foundIf } from './finding.ts';
 
-export type Status = Awaited<ReturnType<typeof call<'status'>>>;
+export type Status = ResultOf<'status'>;
 type VaultState = Status['vaultState']['state'];
-type OAuthClient = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['oauthClients'][number];
+type OAuthClient = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
-  readonly status: Status | undefined;
+  readonly status?: Status;
 }
 
 export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
@@ -36,7 +39,8 @@ export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
     const mayStart = isAbsent(error) && lockHolder(paths.state) !== undefined;
     connection = mayStart ? await connectSoon() : undefined;
     if (!connection)
-      return { status: undefined, findings: [isAbsent(error) ? absence(paths) : strangeness(error)] };
+      // The check of the disk reports modes already.
+      return { findings: isAbsent(error) ? absence(paths) : [findingOf('broker.unproven', error)] };
   }
   try {
     return await ask(connection);
@@ -45,40 +49,57 @@ export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
   }
 }
 
-function absence(paths: HomePaths): Finding {
-  const pid = lockHolder(paths.state);
-  if (pid === undefined)
-    return {
-      kind: 'broker.absent',
-      what: 'No broker runs for this home.',
-      mend: 'Nothing to do: the next command that needs one starts it (keyturn sign-in list).',
-    };
-  const lost = keyLost(paths);
-  if (lost) return findingOf('home.damaged', lost);
-  return {
-    kind: 'broker.silent',
-    what: `A broker (pid ${pid}) holds this home, and does not answer on its socket.`,
-    mend: 'keyturn sign-in list   (it has that broker listen again; if that fails: keyturn broker restart)',
-  };
+/**
+ * The end of a forward, which KEYTURN_SOCKET names: whether its socket is there and somebody listens. Nothing is sent.
+ */
+export async function checkForward({ label, socket }: ForwardedSocket): Promise<BrokerLook> {
+  try {
+    (await connectTo(socket)).socket.destroy();
+  } catch (error) {
+    if (reasonOf(error) !== 'broker_unreachable') return { findings: [findingOf('forward.unusable', error)] };
+    const findings = found(
+      'forward.unusable',
+      `Nobody listens at ${quoted(socket)}, which KEYTURN_SOCKET names.`,
+      'Show the folder of the socket to this sandbox; or, where the forward has ended, open it again on the machine where the broker runs: keyturn forward open',
+    );
+    return { findings };
+  }
+  const findings = found(
+    'forward.used',
+    `KEYTURN_SOCKET names the forward ${quoted(label)}: broker, keychain and browser are where it was opened.`,
+    'Nothing to do here. To look at the broker, run keyturn doctor there.',
+  );
+  return { findings };
 }
 
-/** The check of the disk reports modes already. */
-function strangeness(error: unknown): Finding {
-  return findingOf('broker.unproven', error);
+function absence(paths: HomePaths): Finding[] {
+  const pid = lockHolder(paths.state);
+  if (pid === undefined)
+    return found(
+      'broker.absent',
+      'No broker runs for this home.',
+      'Nothing to do: the next command that needs one starts it (keyturn sign-in list).',
+    );
+  const lost = keyLost(paths);
+  if (lost) return [findingOf('home.damaged', lost)];
+  return found(
+    'broker.silent',
+    `A broker (pid ${pid}) holds this home, and does not answer on its socket.`,
+    'keyturn sign-in list   (it has that broker listen again; if that fails: keyturn broker restart)',
+  );
 }
 
 async function ask(connection: Connection): Promise<BrokerLook> {
   const sentence = difference(connection);
-  const versions: Finding[] =
-    sentence === undefined ? [] : [{ kind: 'versions.differ', what: sentence, mend: newVersion }];
+  const versions = sentence === undefined ? [] : found('versions.differ', sentence, newVersion);
   try {
     const status = await call(connection, 'status', {});
+    const ofStatus = [...vaultFindings(status), ...recordFindings(status), ...ruleFindings(status)];
     const registered = await registrations(connection);
     const elsewhere = connection.capabilities.includes(appCapability) ? [] : displayFindings(status);
-    return { status, findings: [...versions, ...statusFindings(status), ...registered, ...elsewhere] };
+    return { status, findings: [...versions, ...ofStatus, ...registered, ...elsewhere] };
   } catch (error) {
-    const more = versions.length > 0 ? [] : [strangeness(error)];
-    return { status: undefined, findings: [...versions, ...more] };
+    return { findings: versions.length > 0 ? versions : [findingOf('broker.unproven', error)] };
   }
 }
 
@@ -86,13 +107,11 @@ async function ask(connection: Connection): Promise<BrokerLook> {
 function displayFindings({ display }: Status): Finding[] {
   const here = displayName(process.env);
   if (here === undefined || here === display) return [];
-  return [
-    {
-      kind: 'desktop.other',
-      what: `The broker opens sign-in pages ${display === undefined ? 'nowhere: it has no desktop session' : `at ${display}`}, and this terminal is at ${here}.`,
-      mend: 'Nothing to do: with the next command from here, e.g. keyturn sign-in list, its pages open here.',
-    },
-  ];
+  return found(
+    'desktop.other',
+    `The broker opens sign-in pages ${display === undefined ? 'nowhere: it has no desktop session' : `at ${display}`}, and this terminal is at ${here}.`,
+    'Nothing to do: with the next command from here, e.g. keyturn sign-in list, its pages open here.',
+  );
 }
 
 /** Files that can't be read are in `status` already. */
@@ -108,76 +127,56 @@ async function registrations(connection: Connection): Promise<Finding[]> {
 
 function registrationFinding({ issuer, clientId, state, source }: OAuthClient): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
-  if (state === 'replaced') {
-    const what = `The client ${clientId} at ${issuer} is not used any more.`;
-    return [{ kind: 'oauthClient.replaced', what, mend: remove }];
-  }
-  if (state !== 'rejected') return [];
-  return [
-    {
-      kind: 'oauthClient.rejected',
-      what: `${issuer} no longer accepts the client ${clientId}.`,
-      mend:
-        source === 'preregistered'
-          ? `keyturn oauth-client add ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
-          : 'keyturn login URL --new-client',
-    },
-  ];
+  if (state === 'replaced')
+    return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
+  return foundIf(
+    state === 'rejected',
+    'oauthClient.rejected',
+    `${issuer} no longer accepts the client ${clientId}.`,
+    source === 'preregistered'
+      ? `keyturn oauth-client add ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
+      : 'keyturn login URL --new-client',
+  );
 }
 
 /** States of the vault that need somebody; the others pass or are fine. */
-const vaultTroubles: ReadonlySet<string> = new Set([
-  'absent',
-  'crashed',
-  'full',
-  'damaged',
-] satisfies VaultState[]);
-const vaultLocks: ReadonlySet<string> = new Set([
-  'locked',
-  'keychainLocked',
-  'waiting',
-] satisfies VaultState[]);
-
-function statusFindings(status: Status): Finding[] {
-  return [...vaultFindings(status), ...recordFindings(status), ...ruleFindings(status)];
-}
+const vaultTroubles: readonly VaultState[] = ['absent', 'crashed', 'full', 'damaged'];
+const vaultLocks: readonly VaultState[] = ['locked', 'keychainLocked', 'waiting'];
 
 function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   const { state, what = `The vault is ${state}.`, hint = 'keyturn unlock' } = vaultState;
   return [
-    ...found(vaultTroubles.has(state), 'vault.trouble', what, hint),
-    ...found(vaultLocks.has(state), 'vault.locked', what, vaultSource ? hint : 'keyturn unlock'),
+    ...foundIf(vaultTroubles.includes(state), 'vault.trouble', what, hint),
+    ...foundIf(vaultLocks.includes(state), 'vault.locked', what, vaultSource ? hint : 'keyturn unlock'),
   ];
 }
 
 function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
   const { why = '' } = homeState;
   return [
-    ...found(
+    ...foundIf(
       homeState.state === 'mismatched',
       'home.mismatch',
       why,
       'keyturn status   (it says which file; put its newest copy back)',
     ),
-    ...unreadable.map((one) => ({
-      kind: 'records.unreadable' as const,
-      what: one.why,
-      mend: one.hint ?? 'It was left as it is. Put its newest copy back.',
-    })),
-    ...(audit
-      ? [{ kind: 'audit.failing' as const, what: waitingRows(audit), mend: audit.hint ?? 'keyturn status' }]
-      : []),
-    ...found(
+    ...unreadable.flatMap(({ why: what, hint = 'It was left as it is. Put its newest copy back.' }) =>
+      found('records.unreadable', what, hint),
+    ),
+    ...(audit ? found('audit.failing', waitingRows(audit), audit.hint ?? 'keyturn status') : []),
+    ...foundIf(
       !log.ok,
       'log.failing',
       `The log ${log.file ?? ''} can't be written.`,
       'Make room on its disk, or fix its mode (0600).',
     ),
-    ...clocks.map(({ issuer, ahead }) => ({
-      kind: 'clock.server' as const,
-      what: `${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine.`,
-      mend: 'timedatectl set-ntp true   (or tell the operator of that server)',
-    })),
+    ...clocks.flatMap(({ issuer, ahead }) =>
+      found(
+        'clock.server',
+        `${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine.`,
+        'timedatectl set-ntp true   (or tell the operator of that server)',
+      ),
+    ),
   ];
 }
 
@@ -185,33 +184,27 @@ function ruleFindings(status: Status): Finding[] {
   const { homeState, pause, unshielded } = status;
   const names = homeState.differing.map(({ name }) => name).join(', ');
   return [
-    ...(pause
-      ? [
-          {
-            kind: 'access.paused' as const,
-            what: `You paused all access ${pauseEnd(pause)}.`,
-            mend: 'keyturn resume',
-          },
-        ]
-      : []),
-    ...found(
+    ...(pause ? found('access.paused', `You paused all access ${pauseEnd(pause)}.`, 'keyturn resume') : []),
+    ...foundIf(
       homeState.isWaiting || names !== '',
       'settings.waiting',
       `Changed outside of Keyturn: ${names}.`,
       homeState.isWaiting ? 'keyturn request list   (the request waits in the window)' : 'keyturn settings',
     ),
-    ...found(
+    ...foundIf(
       homeState.approver === 'appClosed',
       'app.closed',
       'The Keyturn app isn’t running: apps keep their access, and no new access is granted.',
       'Start the app.',
     ),
     ...waived(status),
-    ...unshielded.map((fact) => ({
-      kind: 'process.unshielded' as const,
-      what: fact,
-      mend: "Keyturn can't fix this. docs/security/README.md says what it means.",
-    })),
+    ...unshielded.flatMap((fact) =>
+      found(
+        'process.unshielded',
+        fact,
+        "Keyturn can't fix this. docs/security/README.md says what it means.",
+      ),
+    ),
   ];
 }
 
@@ -222,9 +215,5 @@ function waived({ exceptions, insecureLoopback }: Status): Finding[] {
     servers.length > 0
       ? 'keyturn exception remove SERVER RULE'
       : 'keyturn settings set insecureLoopback false';
-  return found(all.length > 0, 'exceptions.set', `Exceptions: ${all.join('; ')}.`, mend);
-}
-
-function found(isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] {
-  return isSo ? [{ kind, what, mend }] : [];
+  return foundIf(all.length > 0, 'exceptions.set', `Exceptions: ${all.join('; ')}.`, mend);
 }

@@ -80,6 +80,13 @@ export interface Finding {
   readonly mend: string;
 }
 
+/** One, as a list: checks put theirs together. */
+export const found = (kind: FindingKind, what: string, mend: string): Finding[] => [{ kind, what, mend }];
+
+/** The same, only if it is so. */
+export const foundIf = (isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] =>
+  isSo ? found(kind, what, mend) : [];
+
 export const levelOf = ({ kind }: Finding): Level => kinds[kind].level;
 
 const order = Object.keys(kinds);

@@ -20,7 +20,7 @@ import {
 } from '../../daemon/settings/settings.ts';
 import { socketIdOf } from '../../ipc/wire/socket.ts';
 import { findSockets, requireOwnRuntime } from '../../ipc/wire/socket-path.ts';
-import { type Finding, findingOf, refusalOf } from './finding.ts';
+import { type Finding, findingOf, found, foundIf, refusalOf } from './finding.ts';
 
 export interface HomeLook {
   readonly findings: readonly Finding[];
@@ -45,8 +45,8 @@ export async function checkHome(paths: HomePaths, env: NodeJS.ProcessEnv): Promi
 async function folderFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const kept = [paths.config, paths.state].map((folder) =>
     refusalOf('folder.unsafe', () => {
-      const found = lookAt(folder);
-      if (found) checkPrivate(found, folder, 'stateFolder');
+      const there = lookAt(folder);
+      if (there) checkPrivate(there, folder, 'stateFolder');
     }),
   );
   return [...(await Promise.all(kept)).flat(), ...(await socketFindings(paths, env))];
@@ -141,33 +141,28 @@ function roomFindings(folder: string): Finding[] {
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    return [
-      {
-        kind: 'disk.readOnly',
-        what: `${folder} can't be written: Keyturn can keep nothing.`,
-        mend: `chmod u+w ${name}   (or mount its disk writable)`,
-      },
-    ];
+    return found(
+      'disk.readOnly',
+      `${folder} can't be written: Keyturn can keep nothing.`,
+      `chmod u+w ${name}   (or mount its disk writable)`,
+    );
   }
   const disk = statfsSync(folder);
   const { bavail, bsize } = disk;
   const room = bavail * bsize;
-  const roomFinding = (kind: 'disk.full' | 'disk.low'): Finding => ({
-    kind,
-    what: `The disk of ${folder} has ${Math.floor(room / 1024)} KiB left.`,
-    mend: `Make room; what takes it: du -xh --max-depth=2 ~ | sort -h | tail`,
-  });
   return [
-    ...(room < leastRoom ? [roomFinding('disk.full')] : room < littleRoom ? [roomFinding('disk.low')] : []),
-    ...(process.platform === 'linux' && liesInMemory(disk)
-      ? [
-          {
-            kind: 'disk.volatile',
-            what: `${folder} lies in memory (tmpfs): sign-ins and permissions are lost when this machine restarts.`,
-            mend: 'Set KEYTURN_HOME (or XDG_STATE_HOME and XDG_CONFIG_HOME) to a folder on a disk.',
-          } as const,
-        ]
-      : []),
+    ...foundIf(
+      room < littleRoom,
+      room < leastRoom ? 'disk.full' : 'disk.low',
+      `The disk of ${folder} has ${Math.floor(room / 1024)} KiB left.`,
+      'Make room; what takes it: du -xh --max-depth=2 ~ | sort -h | tail',
+    ),
+    ...foundIf(
+      process.platform === 'linux' && liesInMemory(disk),
+      'disk.volatile',
+      `${folder} lies in memory (tmpfs): sign-ins and permissions are lost when this machine restarts.`,
+      'Set KEYTURN_HOME (or XDG_STATE_HOME and XDG_CONFIG_HOME) to a folder on a disk.',
+    ),
   ];
 }
 
@@ -179,13 +174,11 @@ function makingFindings(folder: string, above = path.dirname(folder)): Finding[]
   } catch {
     // Told below.
   }
-  return [
-    {
-      kind: 'disk.readOnly',
-      what: `${folder} can't be made, since ${above} can't be written or is no folder: Keyturn can keep nothing.`,
-      mend: 'Set KEYTURN_HOME to a folder that you may write to.',
-    },
-  ];
+  return found(
+    'disk.readOnly',
+    `${folder} can't be made, since ${above} can't be written or is no folder: Keyturn can keep nothing.`,
+    'Set KEYTURN_HOME to a folder that you may write to.',
+  );
 }
 
 function isFolder(folder: string): boolean {

@@ -17,7 +17,7 @@ import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
-import { type Finding, type FindingKind, findingOf } from './finding.ts';
+import { type Finding, type FindingKind, findingOf, found, foundIf } from './finding.ts';
 
 export interface Machine {
   readonly paths: HomePaths;
@@ -92,7 +92,7 @@ const keychainKinds: Readonly<
 
 function keychainFindings(look: KeychainLook): Finding[] {
   const [kind, what, mend] = keychainKinds[look] ?? [];
-  return kind && what && mend ? [{ kind, what, mend }] : [];
+  return kind && what && mend ? found(kind, what, mend) : [];
 }
 
 /** Looked for, not loaded: loading it would reach for the keychain's library. */
@@ -104,35 +104,29 @@ function moduleFindings(): Finding[] {
   } catch {
     // Told below: it isn't installed, or not built.
   }
-  return [
-    {
-      kind: 'keychain.module',
-      what: 'The module keytar, which speaks to the keychain, is not installed or not built.',
-      mend: 'Install a C++ compiler and the libsecret headers, then: npm rebuild keytar',
-    },
-  ];
+  return found(
+    'keychain.module',
+    'The module keytar, which speaks to the keychain, is not installed or not built.',
+    'Install a C++ compiler and the libsecret headers, then: npm rebuild keytar',
+  );
 }
 
 function browserFindings({ settings, env }: Machine): Finding[] {
   const program = browserProgram(settings.browser, process.platform, env);
   const isThere = program !== undefined && isExecutable(program, env);
   if (!isThere) {
-    return [
-      {
-        kind: 'browser.missing',
-        what: `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
-        mend: 'keyturn settings set browser COMMAND   (without a browser: keyturn login URL --device, or --paste)',
-      },
-    ];
+    return found(
+      'browser.missing',
+      `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
+      'keyturn settings set browser COMMAND   (without a browser: keyturn login URL --device, or --paste)',
+    );
   }
   if (hasBrowser(env) || settings.browser !== undefined) return [];
-  return [
-    {
-      kind: 'desktop.absent',
-      what: 'This terminal has no desktop session in which a browser could open.',
-      mend: 'keyturn login URL --device   (or --paste)',
-    },
-  ];
+  return found(
+    'desktop.absent',
+    'This terminal has no desktop session in which a browser could open.',
+    'keyturn login URL --device   (or --paste)',
+  );
 }
 
 function isExecutable(program: string, env: NodeJS.ProcessEnv): boolean {
@@ -153,13 +147,11 @@ function isExecutable(program: string, env: NodeJS.ProcessEnv): boolean {
 function proxyFindings({ settings, env, paths }: Machine): Finding[] {
   const { httpsProxy } = fromEnvironment(env);
   if (!isMade(paths) || httpsProxy === undefined || httpsProxy === settings.httpsProxy) return [];
-  return [
-    {
-      kind: 'proxy.ignored',
-      what: `HTTPS_PROXY of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
-      mend: 'keyturn settings set httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
-    },
-  ];
+  return found(
+    'proxy.ignored',
+    `HTTPS_PROXY of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
+    'keyturn settings set httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
+  );
 }
 
 function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] {
@@ -167,15 +159,12 @@ function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] 
   const ignored = isMade(paths) && typeof named === 'string' && named !== settings.extraAuthorities;
   return [
     ...(settings.extraAuthorities === undefined ? [] : certificateFindings(settings.extraAuthorities, now)),
-    ...(ignored
-      ? [
-          {
-            kind: 'authorities.ignored',
-            what: 'NODE_EXTRA_CA_CERTS of this terminal is not the file whose authorities the broker trusts.',
-            mend: 'keyturn settings set extraAuthorities "$NODE_EXTRA_CA_CERTS"',
-          } as const,
-        ]
-      : []),
+    ...foundIf(
+      ignored,
+      'authorities.ignored',
+      'NODE_EXTRA_CA_CERTS of this terminal is not the file whose authorities the broker trusts.',
+      'keyturn settings set extraAuthorities "$NODE_EXTRA_CA_CERTS"',
+    ),
   ];
 }
 
@@ -199,13 +188,11 @@ function certificateFindings(file: string, now: number): Finding[] {
   if (places.length === 0) return [];
   const [noun, verb] = places.length === 1 ? ['certificate', 'is'] : ['certificates', 'are'];
   const which = `${noun} ${places.join(', ')} of ${read.length} ${verb} not valid today`;
-  return [
-    {
-      kind: 'authorities.expired',
-      what: `${file} (setting extraAuthorities): ${which}.`,
-      mend: `If a server is refused, ${mend}`,
-    },
-  ];
+  return found(
+    'authorities.expired',
+    `${file} (setting extraAuthorities): ${which}.`,
+    `If a server is refused, ${mend}`,
+  );
 }
 
 function certificate(pem: string): X509Certificate | undefined {
@@ -228,13 +215,11 @@ function clockFindings({ paths, now }: Machine): Finding[] {
   ];
   const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (newest <= now + clockTolerance) return [];
-  return [
-    {
-      kind: 'clock.behind',
-      what: `The clock says ${moment(now)}, and files of Keyturn are newer: ${moment(newest)}.`,
-      mend: 'timedatectl set-ntp true',
-    },
-  ];
+  return found(
+    'clock.behind',
+    `The clock says ${moment(now)}, and files of Keyturn are newer: ${moment(newest)}.`,
+    'timedatectl set-ntp true',
+  );
 }
 
 function isMade(paths: HomePaths): boolean {

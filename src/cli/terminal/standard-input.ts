@@ -4,6 +4,7 @@
  * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
  * of a passphrase. An interrupt at a question is one of the command.
  */
+import { KeyturnError } from '../../base/errors.ts';
 import { UsageError } from './arguments.ts';
 
 /** What reads is loaded only here: most commands read nothing, and a cold process would wait for it. */
@@ -28,6 +29,23 @@ export async function answerTo(question: string, signal?: AbortSignal): Promise<
   } finally {
     lines.close();
   }
+}
+
+interface Irreversible {
+  /** Begins the refusal without a terminal. */
+  readonly asker: string;
+  readonly hint: string;
+  readonly question: () => Promise<string>;
+  /** What the refusal says where something else was typed. */
+  readonly nothing: string;
+}
+
+/** Asks before what can't be undone. Throws `invalid_request` without a terminal, `interrupted` for a no. */
+export async function requireYes({ asker, hint, question, nothing }: Irreversible): Promise<void> {
+  if (!isAtTerminal())
+    throw new KeyturnError('invalid_request', `${asker} asks first, and this is no terminal.`, { hint });
+  if ((await answerTo(`${await question()}Type 'yes' to continue: `)) === 'yes') return;
+  throw new KeyturnError('interrupted', `${nothing}: you did not type yes.`);
 }
 
 /** Any answer but yes is no. */

@@ -10,8 +10,7 @@ import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
-import { otherAccounts } from '../words/account-note.ts';
-import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
+import { choiceOptions, choiceQuestion, otherAccounts } from '../words/account-note.ts';
 import { say } from '../terminal/output.ts';
 
 /** A sign-in that the user starts here, on purpose. */

@@ -1,4 +1,4 @@
-/** Accounts in words: which one an app will use, and how to give it another one. */
+/** Accounts in words: which one an app will use, how to give it another one, and the question which one it is. */
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
@@ -21,9 +21,7 @@ export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: 
   if (bound.length > 1 && permission?.account === undefined)
     return `${app} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
   if (bound.length > 0) return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
-  const accounts = signIns
-    .filter((signIn) => signIn.endpoint === endpoint && signIn.state !== 'revoked')
-    .flatMap(({ account }) => account ?? []);
+  const accounts = liveAccounts(signIns, endpoint).flatMap((account) => account ?? []);
   if (accounts.length === 0) {
     return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;
   }
@@ -39,21 +37,27 @@ interface OfferedAccess {
   readonly account?: unknown;
 }
 
-interface SignedIn {
+interface SignedIn<A> {
   readonly endpoint?: unknown;
-  readonly account?: unknown;
+  readonly account?: A;
   readonly state?: unknown;
+}
+
+/** Of the sign-ins at an endpoint that aren't revoked. */
+export function liveAccounts<A>(signIns: readonly SignedIn<A>[], endpoint: string): (A | undefined)[] {
+  return signIns
+    .filter((one) => one.endpoint === endpoint && one.state !== 'revoked')
+    .map(({ account }) => account);
 }
 
 /** For each other account there, the command that allows it instead of the one that the request names. */
 export function otherAccounts(
   { app, resource, scope, account }: OfferedAccess,
-  signIns: readonly SignedIn[],
+  signIns: readonly SignedIn<unknown>[],
 ): string[] {
   if (typeof app !== 'string' || typeof resource !== 'string' || typeof account !== 'string') return [];
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const there = signIns.filter((one) => one.endpoint === endpoint && one.state !== 'revoked');
-  const others = new Set(there.map((one) => one.account));
+  const others = new Set(liveAccounts(signIns, endpoint));
   const scoped = typeof scope === 'string' ? [shellOption('scope', scope)] : [];
   const command = ['  keyturn app allow', shellWord(app), shellWord(resource), ...scoped].join(' ');
   return [...others].flatMap((other) =>
@@ -64,3 +68,19 @@ export function otherAccounts(
 }
 
 const names = (accounts: readonly string[]): string => accounts.map(quoted).join(', ');
+
+interface Choice {
+  /** As the sentence names it. */
+  readonly client: string;
+  readonly resource: string;
+  readonly accounts: readonly string[];
+}
+
+/** Begins in lower case. */
+export function choiceQuestion({ client, resource, accounts }: Choice): string {
+  return `which account should ${client} use at ${resource}, where a request names none: ${names(accounts)}?`;
+}
+
+/** What follows the id in `request approve`, for each account that it may name. */
+export const choiceOptions = (accounts: readonly string[]): string[] =>
+  accounts.map((account) => ` ${shellOption('account', account)}`);

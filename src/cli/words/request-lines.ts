@@ -1,7 +1,7 @@
 /** Approval requests as lines for a user: what each is about, and how to answer it. */
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { choiceOptions, choiceQuestion } from './choice-words.ts';
+import { choiceOptions, choiceQuestion } from './account-note.ts';
 import { apiKeyPlaceWords } from './api-key-rows.ts';
 import { hostOf, processName, when } from '../terminal/output.ts';
 

@@ -1,5 +1,6 @@
 /** Revokes sign-ins, and says what their authorization servers answered. */
-import { KeyturnError, quoted } from '../../../base/errors.ts';
+import { quoted } from '../../../base/errors.ts';
+import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import { UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
@@ -7,7 +8,7 @@ import { accountOption, jsonOption, yesOption } from '../../terminal/statement.t
 import { withSignIn } from '../../broker/named-sign-in.ts';
 import { print, printJson, say, sayIfSlow } from '../../terminal/output.ts';
 import { receiptLine } from '../../words/receipt.ts';
-import { answerTo, isAtTerminal } from '../../terminal/standard-input.ts';
+import { requireYes } from '../../terminal/standard-input.ts';
 
 /** `keyturn logout` and `keyturn sign-in revoke` are one command. */
 export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string) =>
@@ -49,8 +50,8 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
     },
   );
 
-type Receipts = Awaited<ReturnType<typeof ask<'signIn.revoke'>>>['revoked'];
-type SignIn = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
+type Receipts = ResultOf<'signIn.revoke'>['revoked'];
+type SignIn = ResultOf<'signIn.list'>['signIns'][number];
 
 async function revokeNamed(name: string, account: string | undefined): Promise<Receipts> {
   const asked = withSignIn(name, account, (named) => ask('signIn.revoke', named));
@@ -61,7 +62,13 @@ async function revokeNamed(name: string, account: string | undefined): Promise<R
 async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
   const { signIns } = await ask('signIn.list', {});
   const live = signIns.filter(({ state }) => state !== 'revoked');
-  if (live.length > 0 && !isSure) await confirm(name, live);
+  if (live.length > 0 && !isSure)
+    await requireYes({
+      asker: `${name} --all`,
+      hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
+      question: async () => questionAbout(live),
+      nothing: 'Nothing was revoked',
+    });
   const revoked: Receipts = [];
   for (const { id, issuer } of live) {
     const asked = ask('signIn.revoke', { id });
@@ -70,19 +77,13 @@ async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
   return revoked;
 }
 
-async function confirm(name: string, signIns: readonly SignIn[]): Promise<void> {
-  if (!isAtTerminal()) {
-    throw new KeyturnError('invalid_request', `${name} --all asks first, and this is no terminal.`, {
-      hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
-    });
-  }
+function questionAbout(signIns: readonly SignIn[]): string {
   const appNames = [...new Set(signIns.flatMap(({ apps }) => apps))];
-  const question =
+  return (
     `This revokes your sign-ins (${signIns.length}) to:\n` +
     [...new Set(signIns.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +
     (appNames.length === 0 ? 'No app may use them.\n' : 'These apps lose access:\n') +
     appNames.map((app) => `  ${quoted(app)}\n`).join('') +
-    "API keys are kept. This cannot be undone, but you can sign in again. Type 'yes' to continue: ";
-  if ((await answerTo(question)) === 'yes') return;
-  throw new KeyturnError('interrupted', 'Nothing was revoked: you did not type yes.');
+    'API keys are kept. This cannot be undone, but you can sign in again. '
+  );
 }

@@ -1,5 +1,6 @@
 /** `keyturn sign-in show URL|ID`: the history of a sign-in, its state, what happens next. Never a token. */
 import { reasonOf } from '../../../base/errors.ts';
+import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
@@ -9,7 +10,7 @@ import type { ListedApiKey } from '../../words/api-key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
-type Explanation = Awaited<ReturnType<typeof ask<'signIn.show'>>>['signIns'][number];
+type Explanation = ResultOf<'signIn.show'>['signIns'][number];
 
 export const showSignIn = defineCommand(
   {
