@@ -12,7 +12,7 @@ import { backupsIn } from '../../src/setup/backup.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import type { Finding } from '../../src/setup/plan.ts';
 import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
-import type { AskOwner, SetupHome } from '../../src/setup/setup-home.ts';
+import type { AskOwner, SetupHome } from '../../src/setup/backup.ts';
 import { isSwitch, survey, type SurveyedConfig } from '../../src/setup/survey.ts';
 import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';

@@ -5,11 +5,10 @@
  * written before the backup of everything is.
  */
 import { KeyturnError, shellWord } from '../base/errors.ts';
-import { type Backup, keepBackup } from './backup.ts';
-import { applied } from './formats/edit.ts';
-import { replaceConfig } from './files.ts';
+import { type AskOwner, type BackedUpFile, keepBackup, type SetupHome } from './backup.ts';
+import { applied, placeAt } from './formats/edit.ts';
+import { type FoundFile, replaceConfig } from './files.ts';
 import { formatOf, type Switch } from './plan.ts';
-import type { AskOwner, SetupHome } from './setup-home.ts';
 import { type SurveyedConfig, switchesIn } from './survey.ts';
 import { hashOf } from './undo.ts';
 
@@ -57,10 +56,7 @@ export async function applySetup(
 const changed: SkipReason = { why: 'the file has changed in the meantime. Try again' };
 
 /** Why the file stays as it is; undefined once it is written. One that can't be written keeps no other from its change. */
-async function writeChange({
-  found,
-  bytes,
-}: NonNullable<ReturnType<typeof changeOf>>): Promise<SkipReason | undefined> {
+async function writeChange({ found, bytes }: FileChange): Promise<SkipReason | undefined> {
   try {
     return (await replaceConfig(found, bytes)) ? undefined : changed;
   } catch (error) {
@@ -78,22 +74,20 @@ function result(
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
   if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
   const moved = standing ? { secret: standing.secret } : {};
-  return unwritten === undefined
-    ? { ...common, ...moved, outcome: 'switched' }
-    : { ...common, ...moved, outcome: 'left', ...unwritten };
+  return { ...common, ...moved, outcome: unwritten ? 'left' : 'switched', ...unwritten };
+}
+
+interface FileChange {
+  readonly surveyed: SurveyedConfig;
+  readonly found: FoundFile;
+  readonly bytes: Buffer;
+  readonly kept: BackedUpFile;
 }
 
 function changeOf(
   surveyed: SurveyedConfig,
   standings: ReadonlyMap<Switch, ApiKeyStanding>,
-):
-  | {
-      surveyed: SurveyedConfig;
-      found: NonNullable<SurveyedConfig['found']>;
-      bytes: Buffer;
-      kept: Backup['files'][number];
-    }
-  | undefined {
+): FileChange | undefined {
   const { config, found, text, mark } = surveyed;
   const going = switchesIn(surveyed).filter((entry) => !('why' in (standings.get(entry) ?? {})));
   if (!found || going.length === 0) return undefined;
@@ -104,7 +98,7 @@ function changeOf(
   const bytes = Buffer.from(mark + after);
   const format = formatOf(config);
   const textAt = (where: string, way: readonly string[]): string => {
-    const place = format.find(where, [way.slice(0, -1)]).find((other) => other.way.at(-1) === way.at(-1));
+    const place = placeAt(format, where, way);
     return place ? where.slice(place.from, place.to) : '';
   };
   const entries = going.map(({ way }) => ({
@@ -116,9 +110,9 @@ function changeOf(
     file: config.file,
     before: found.bytes.toString('base64'),
     after: hashOf(bytes),
-    format: config.dialect === 'toml' ? ('toml' as const) : ('json' as const),
+    format: config.dialect === 'toml' ? 'toml' : 'json',
     entries,
-  };
+  } as const;
   return { surveyed, found, bytes, kept };
 }
 

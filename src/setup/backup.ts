@@ -11,7 +11,23 @@ import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
 import { readPrivate, replaceFile, syncFolder, unwritableFile } from '../base/private-file.ts';
+import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
 import { systemCode } from '../base/system-error.ts';
+
+/** One request to the broker as its owner. Its answer has passed the method's schema. */
+export type AskOwner = <
+  M extends 'backup.seal' | 'backup.open' | 'apiKey.list' | 'apiKey.compare' | 'apiKey.set',
+>(
+  method: M,
+  params: ParamsOf<M>,
+) => Promise<z.output<(typeof methods)[M]['result']>>;
+
+/** What setting up needs of the home: its folder, for the backups, and the broker, for keys and secrets. */
+export interface SetupHome {
+  /** Absolute. */
+  readonly stateFolder: string;
+  readonly ask: AskOwner;
+}
 
 const kept = z.object({
   /** Servers whose API key moved into the vault. */
@@ -107,8 +123,6 @@ export async function openBackup(file: string, ask: (sealedKey: string) => Promi
     throw damaged(file);
   }
 }
-
-export const removeBackup = (file: string): Promise<void> => rm(file, { force: true });
 
 function sealedIn(bytes: Buffer | undefined, file: string): z.output<typeof sealedSchema> {
   try {

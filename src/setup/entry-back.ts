@@ -6,12 +6,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { BackedUpFile } from './backup.ts';
-import { commandWords } from './entry.ts';
-import { applied, type Format, NotUnderstood, type Place } from './formats/edit.ts';
+import { commandWords, type Members } from './entry.ts';
+import { applied, type Format, NotUnderstood, type Place, placeAt } from './formats/edit.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import { tomlFormat } from './formats/toml-format.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 type Entry = BackedUpFile['entries'][number];
 
 /** `back`: it says already what it said before. `left`: it is gone, or says something else. */
@@ -24,7 +23,7 @@ export function entryBack(
   entry: Entry,
 ): { readonly standing: Standing; readonly text: string } {
   const format = kind === 'toml' ? tomlFormat : jsonFormat;
-  const place = placeOf(format, text, entry.way);
+  const place = placeAt(format, text, entry.way);
   if (!place) return { standing: 'left', text };
   const before = membersIn(kind, entry.before, entry.way);
   const after = membersIn(kind, entry.after, entry.way);
@@ -34,16 +33,13 @@ export function entryBack(
   return { standing: isBack ? 'back' : 'left', text };
 }
 
-const placeOf = (format: Format, text: string, way: readonly string[]): Place | undefined =>
-  format.find(text, [way.slice(0, -1)]).find((place) => isDeepStrictEqual(place.way, way));
-
 /** What the text of one entry says. Undefined where it can't be read by itself. */
 function membersIn(kind: BackedUpFile['format'], text: string, way: readonly string[]): Members | undefined {
   const name = way.at(-1) ?? '';
   try {
     return kind === 'toml'
-      ? placeOf(tomlFormat, text, way)?.members
-      : placeOf(jsonFormat, `{${JSON.stringify(name)}: ${text}}`, [name])?.members;
+      ? placeAt(tomlFormat, text, way)?.members
+      : placeAt(jsonFormat, `{${JSON.stringify(name)}: ${text}}`, [name])?.members;
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;
     throw error;
@@ -91,7 +87,7 @@ function reversed(
     ([name]) => !(name in after) && !(name in before) && !ofCommand.test(name),
   );
   const [anchor] = Object.keys(before);
-  const next = placeOf(format, restored, entry.way);
+  const next = placeAt(format, restored, entry.way);
   if (added.length === 0 || anchor === undefined || !next) return restored;
   const members = { [anchor]: before[anchor], ...Object.fromEntries(added) };
   const edits = format.edit(restored, next, { anchor, members });

@@ -41,11 +41,13 @@ export type Reading =
   /** It starts the bridge already. `other`: that of another Keyturn. */
   | {
       readonly kind: 'bridge';
+      /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
       readonly endpoint?: string;
       readonly as?: string;
       readonly account?: string;
       readonly other?: string;
     }
+  /** `exposed`: names of what holds a secret in plain text. */
   | (Left & { readonly exposed: readonly string[] })
   | (Gone & {
       readonly kind: 'switch';
@@ -131,6 +133,7 @@ function started(entry: Members, { by, program, behind }: KeyturnStart, own: Own
 }
 
 const account = /^--account=(?!$)/;
+const isAccount = (word: string): boolean => account.test(word);
 
 /** An entry whose Keyturn is gone. Its words are read as those of mcp-remote: they may be a stranger's. */
 function madeNew(entry: Members, behind: readonly string[]): OwnReading {
@@ -139,13 +142,9 @@ function madeNew(entry: Members, behind: readonly string[]): OwnReading {
   const words = behind.filter(
     (_, index) => index > 0 && (as === undefined || (index !== at && index !== at + 1)),
   );
-  const reading = readRemote(
-    entry,
-    words.filter((word) => !account.test(word)),
-    [],
-  );
-  if (reading.kind !== 'switch') return reading;
-  return { ...reading, as, args: [...words.filter((word) => account.test(word)), ...reading.args] };
+  const [accounts, others] = [words.filter(isAccount), words.filter((word) => !isAccount(word))];
+  const reading = readRemote(entry, others, []);
+  return reading.kind === 'switch' ? { ...reading, as, args: [...accounts, ...reading.args] } : reading;
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
@@ -164,13 +163,9 @@ function bridged(
   if (member !== undefined) return left(`its member ${quoted(member)} says how it runs`);
   if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
   try {
-    const at = more.findLast((word) => account.test(word))?.replace(account, '');
-    return {
-      kind: 'bridge',
-      endpoint: endpointUrl(url).href,
-      as,
-      ...(at === undefined ? {} : { account: at }),
-    };
+    const at = more.findLast(isAccount)?.replace(account, '');
+    const endpoint = endpointUrl(url).href;
+    return { kind: 'bridge', endpoint, as, ...(at === undefined ? {} : { account: at }) };
   } catch {
     return { kind: 'bridge' };
   }
@@ -251,11 +246,10 @@ const variable = /\$\{([^}]*)\}/g;
 const variablesOf = (text: string): readonly string[] =>
   [...text.matchAll(variable)].map(([, name = '']) => name);
 
-function resolved(text: string, env: Readonly<Record<string, string>>): string {
-  return text.replaceAll(variable, (whole, name: string) =>
+const resolved = (text: string, env: Readonly<Record<string, string>>): string =>
+  text.replaceAll(variable, (whole, name: string) =>
     Object.hasOwn(env, name) ? (env[name] ?? whole) : whole,
   );
-}
 
 type Kept = Pick<Extract<Reading, { kind: 'switch' }>, 'drop' | 'anchor' | 'env'>;
 

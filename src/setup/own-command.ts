@@ -48,7 +48,7 @@ function programFolders({ PATH = '', HOME = homedir() }: Environment): readonly 
 }
 
 /** npx adds folders to PATH for its own command only. */
-const isLasting = (folder: string): boolean =>
+export const isLasting = (folder: string): boolean =>
   path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin'));
 
 function programIn(folders: readonly string[], name: string): string | undefined {

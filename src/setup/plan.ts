@@ -22,12 +22,7 @@ interface Standing extends Gone {
   readonly way: readonly string[];
 }
 
-export interface Left extends Standing {
-  readonly kind: 'left';
-  readonly why: string;
-  /** Names of headers whose secret is in plain text. */
-  readonly exposed: readonly string[];
-}
+export type Left = Standing & Extract<Reading, { kind: 'left' }>;
 
 export interface Switch extends Standing {
   readonly kind: 'switch';
@@ -40,15 +35,7 @@ export interface Switch extends Standing {
   readonly shown: readonly string[];
 }
 
-export interface BridgedEntry extends Standing {
-  readonly kind: 'bridge';
-  /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
-  readonly endpoint?: string;
-  readonly as?: string;
-  readonly account?: string;
-  /** The program of another Keyturn. */
-  readonly other?: string;
-}
+export type BridgedEntry = Standing & Extract<Reading, { kind: 'bridge' }>;
 
 export type Finding = Left | Switch | BridgedEntry;
 

@@ -7,7 +7,7 @@ import { KeyturnError } from '../base/errors.ts';
 import { type ConfigFile, configFiles } from './clients.ts';
 import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
 import type { OwnCommand } from './own-command.ts';
-import { type Finding, findingsIn, type Switch } from './plan.ts';
+import { type BridgedEntry, type Finding, findingsIn, type Switch } from './plan.ts';
 
 export interface SurveyedConfig {
   readonly config: ConfigFile;
@@ -23,7 +23,7 @@ export interface SurveyedConfig {
 export interface SurveyOptions {
   readonly home: string;
   /** The folder of the project; without it only the user's own files count. */
-  readonly project?: string;
+  readonly project?: string | undefined;
   readonly own: OwnCommand;
   /** Change a project's files under version control too. */
   readonly withVersioned: boolean;
@@ -62,6 +62,31 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
 }
 
 export const isSwitch = (finding: Finding): finding is Switch => finding.kind === 'switch';
+
+/** An entry that starts Keyturn's bridge already, or would if that were still there. */
+export interface StandingEntry extends Omit<BridgedEntry, 'kind' | 'way'> {
+  /** The path of its file. */
+  readonly file: string;
+  /** The options of `keyturn setup` that let it start this one; undefined where that leaves it. */
+  readonly mending?: readonly string[] | undefined;
+}
+
+/** A file that can't be read counts as one without entries. */
+export async function standingEntries(
+  place: Omit<SurveyOptions, 'withVersioned'>,
+): Promise<readonly StandingEntry[]> {
+  const files = await survey({ ...place, withVersioned: false });
+  return files.flatMap(({ findings, left, config: { file } }) =>
+    findings.flatMap((finding): StandingEntry[] => {
+      const { entry, gone } = finding;
+      if (finding.kind === 'bridge') return [{ ...finding, file }];
+      if (gone === undefined) return [];
+      // A file with entries is left only if it is under version control.
+      const options = left === undefined ? [] : ['--project'];
+      return [{ file, entry, gone, mending: isSwitch(finding) ? options : undefined }];
+    }),
+  );
+}
 
 /** The entries that would be changed. */
 export function switchesIn({ findings, left }: SurveyedConfig): readonly Switch[] {

@@ -6,11 +6,11 @@
  * entries went back.
  */
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { KeyturnError } from '../base/errors.ts';
-import { type BackedUpFile, backupsIn, openBackup, removeBackup } from './backup.ts';
+import { type BackedUpFile, backupsIn, openBackup, type SetupHome } from './backup.ts';
 import { NotUnderstood } from './formats/edit.ts';
 import { readConfig, replaceConfig, textOf } from './files.ts';
-import type { SetupHome } from './setup-home.ts';
 import { entryBack, type Standing } from './entry-back.ts';
 
 export type Undone =
@@ -71,7 +71,7 @@ export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<Undone
     for (const key of backup.keys) keys.add(key);
     // An older backup says what the files were before this one.
     if (!undone.every(isOver)) return { files, kept: [file], keys: [...keys] };
-    await removeBackup(file);
+    await rm(file, { force: true });
   }
   return { files, kept: [], keys: [...keys] };
 }

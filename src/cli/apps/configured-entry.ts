@@ -9,7 +9,7 @@ import path from 'node:path';
 import { quoted } from '../../base/errors.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { isSingle } from '../../base/system/single.ts';
-import { neededVariables, type OwnCommand, realOf, stablePath } from '../../setup/own-command.ts';
+import { isLasting, neededVariables, type OwnCommand, realOf, stablePath } from '../../setup/own-command.ts';
 import type { Entry } from './entry.ts';
 
 interface ConfiguredCommand {
@@ -73,17 +73,18 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
 }
 
 /** Loaded only here: a script, and a client, need no reader of configurations. */
-async function standingIn(entry: Entry): Promise<readonly string[]> {
-  const { filesConfiguringBridge } = await import('../../setup/standing.ts');
-  return filesConfiguringBridge(entry, clientsHere());
+async function standingIn({ name, resource }: Entry): Promise<readonly string[]> {
+  const { standingEntries } = await import('../../setup/survey.ts');
+  return (await standingEntries(clientsHere()))
+    .filter(({ as, endpoint, other }) => as === name && endpoint === resource && other === undefined)
+    .map(({ file }) => file);
 }
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */
 function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
   const own = ownFile();
   const isFound = PATH.split(path.delimiter)
-    // npx adds such folders for its own command only.
-    .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')))
+    .filter(isLasting)
     .some((folder) => realOf(path.join(folder, 'keyturn')) === own);
   return isFound || own === undefined ? ['keyturn'] : startOf(own);
 }

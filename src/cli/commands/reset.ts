@@ -108,7 +108,7 @@ interface ClientEntry {
 
 /** They would begin a new home at the client's next start. A project's own are its owner's matter. */
 async function entriesLeft(): Promise<ClientEntry[]> {
-  const { standingEntries } = await import('../../setup/standing.ts');
+  const { standingEntries } = await import('../../setup/survey.ts');
   const { clientsHere } = await import('../apps/configured-entry.ts');
   return (await standingEntries({ ...clientsHere(), project: undefined })).map(({ entry, file }) => ({
     entry,

@@ -4,7 +4,7 @@
  * Invariant: it only reads, and starts nothing that an entry names.
  */
 import { quoted } from '../../base/errors.ts';
-import { type StandingEntry, standingEntries } from '../../setup/standing.ts';
+import { type StandingEntry, standingEntries } from '../../setup/survey.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
 import { type Finding, found, foundIf } from './finding.ts';
 

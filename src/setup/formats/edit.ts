@@ -3,6 +3,7 @@
  *
  * Invariant: what no edit names stays as it is, byte for byte.
  */
+import { isDeepStrictEqual } from 'node:util';
 
 /** Characters `from` up to `to`, without that one, become `text`. */
 export interface Edit {
@@ -34,6 +35,13 @@ export interface Format {
   /** Undefined where an entry is written in a form that can't be changed in place. */
   edit(text: string, place: Place, wanted: NewEntry): readonly Edit[] | undefined;
 }
+
+/** The entry that `way` names. Throws `NotUnderstood`. */
+export const placeAt = (format: Format, text: string, way: readonly string[]): Place | undefined =>
+  format.find(text, [way.slice(0, -1)]).find((place) => isDeepStrictEqual(place.way, way));
+
+export const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The text isn't of the format that its file should have. Says nothing of the text but where: `at`, in characters. */
 export class NotUnderstood extends Error {

@@ -12,7 +12,7 @@ import {
   parseTree,
   type SyntaxKind,
 } from 'jsonc-parser';
-import { type Edit, type Format, NotUnderstood, type Place } from './edit.ts';
+import { type Edit, type Format, isMembers, NotUnderstood, type Place } from './edit.ts';
 
 /** `SyntaxKind.CommaToken` of jsonc-parser: a constant enum, which can't be imported by itself. */
 const comma: SyntaxKind = 5;
@@ -83,9 +83,6 @@ function below(node: Node, way: readonly string[], passed: readonly string[]): P
   });
 }
 
-const isMembers = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const propertiesOf = (node: Node): readonly Node[] => (node.type === 'object' ? (node.children ?? []) : []);
 const nameOf = ({ children }: Node): string => String(children?.[0]?.value);
 
@@ -102,13 +99,7 @@ function indentOf(text: string, at: number): string | undefined {
 
 /** In the file's own indentation; on one line where the entry is. */
 function written(value: unknown, column: string | undefined): string {
-  const spaced = (list: readonly unknown[], [open, close]: string): string =>
-    `${open}${list.join(', ')}${close}`;
-  if (Array.isArray(value))
-    return spaced(
-      value.map((item) => JSON.stringify(item)),
-      '[]',
-    );
+  if (Array.isArray(value)) return `[${value.map((item) => JSON.stringify(item)).join(', ')}]`;
   if (!isMembers(value)) return JSON.stringify(value);
   const pairs = Object.entries(value).map(
     ([name, item]) => `${JSON.stringify(name)}: ${JSON.stringify(item)}`,

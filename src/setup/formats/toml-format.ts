@@ -6,7 +6,7 @@
  * that keep comments are young or have one user, so the few forms that clients write are read here by hand.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Edit, Format, Place } from './edit.ts';
+import { type Edit, type Format, isMembers, type Place } from './edit.ts';
 import { type Item, tomlItems } from './toml-items.ts';
 
 export const tomlFormat: Format = {
@@ -84,17 +84,14 @@ function inlinePlaces(item: Item, way: readonly string[]): readonly Place[] {
   const name = fullName(item);
   if (item.kind !== 'value' || !startsWith(way, name)) return [];
   const held = way.slice(name.length).reduce<unknown>((value, step) => memberOf(value, step), item.value);
-  if (!isTable(held)) return [];
+  if (!isMembers(held)) return [];
   return Object.entries(held).flatMap(([entry, members]) =>
-    isTable(members) ? [{ way: [...way, entry], from: item.from, to: item.to, members }] : [],
+    isMembers(members) ? [{ way: [...way, entry], from: item.from, to: item.to, members }] : [],
   );
 }
 
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const memberOf = (value: unknown, name: string): unknown =>
-  isTable(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /** A table of its own, such as `[mcp_servers.NAME.env]`: its lines one by one. `wanted` undefined: all of it goes. */
 function tableEdits(text: string, items: readonly Item[], wanted: unknown): readonly Edit[] {
