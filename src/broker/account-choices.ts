@@ -10,13 +10,12 @@ import type { KeyturnError } from '../base/errors.ts';
 import { SharedWork } from '../base/shared-work.ts';
 import { RequestWaits } from './consent/request-waits.ts';
 import type { Consent } from './consent/consent.ts';
+import { runOf } from './consent/current-permissions.ts';
 import { signInsOfChoice } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
 import type { Decision } from './approval-requests/answer.ts';
 import { answerInTime } from './approval-requests/approval-requests.ts';
-import type { SignIn } from './records/sign-in.ts';
-import { cliAppId } from './records/app.ts';
 import { isBound, namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
@@ -47,11 +46,11 @@ export class AccountChoices {
    */
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, wanted, deadline } = pending;
-    const name = this.#parts.apps.nameOf(wanted.appId);
-    const asked = { name, endpoint, isNamed: isBound(permission) };
+    const app = this.#parts.apps.nameOf(wanted.appId);
+    const asked = { name: app, endpoint, isNamed: isBound(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
     if (wanted.interaction === 'never') throw required;
-    const key = JSON.stringify(['accounts', ...this.#sharedKeyOf(pending), ...accounts]);
+    const key = JSON.stringify([wanted.appId, endpoint, runOf(wanted), ...accounts]);
     await this.#questions.join(
       key,
       async (signal) => {
@@ -62,8 +61,8 @@ export class AccountChoices {
         // Else the account that is left would serve.
         if (bound?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
         await this.#consent.changes.choose(permission, account, bound);
-        const used = there.find(({ id }) => bound?.includes(id) ?? namesSignIn(permission, id));
-        await this.#record(pending, used);
+        const signIn = there.find(({ id }) => bound?.includes(id) ?? namesSignIn(permission, id))?.id;
+        await this.#parts.audit.record({ event: 'account', outcome: 'chosen', app, endpoint, signIn });
       },
       deadline.signal,
     );
@@ -79,33 +78,14 @@ export class AccountChoices {
     const retryAfter = this.#pauses.left(appId);
     if (retryAfter > 0) throw refusals.askedTooSoon(appName, retryAfter);
     const appProcess = process?.currentFacts();
-    const question = { kind: 'choice', appId, appName, endpoint, accounts } as const;
-    const shown = {
-      ...question,
-      appProcess,
-      ...(apps.isProxied(appId) ? { proxied: true as const } : {}),
-    };
-    const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
+    const proxied = apps.isProxied(appId) || undefined;
+    const question = { kind: 'choice', appId, appName, endpoint, accounts, appProcess, proxied } as const;
+    const decision = await answerInTime(this.#parts, question, signal).catch((error: unknown) => {
       if (signal.aborted) this.#pauses.lengthen(appId, endpoint);
       throw error;
     });
     if (decision.verdict === 'approve') this.#pauses.end(appId);
     else this.#pauses.lengthen(appId, endpoint);
     return decision;
-  }
-
-  async #record({ endpoint, wanted: { appId } }: PendingRequest, signIn: SignIn | undefined): Promise<void> {
-    await this.#parts.audit.record({
-      event: 'account',
-      outcome: 'chosen',
-      app: this.#parts.apps.nameOf(appId),
-      endpoint,
-      ...(signIn === undefined ? {} : { signIn: signIn.id }),
-    });
-  }
-
-  /** What comes and goes shares one question. */
-  #sharedKeyOf({ endpoint, wanted: { appId, appProcess, isDetached } }: PendingRequest): string[] {
-    return [appId, endpoint, appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '')];
   }
 }

@@ -62,12 +62,7 @@ export class ApiKeyRequests {
     if (!key || !this.#handedTo.get(keyId)?.has(appId)) return;
     if (!apiKeys.noteRejected(keyId, clock.wall())) return;
     const app = apps.nameOf(appId);
-    await audit.record({
-      event: 'apiKey',
-      outcome: 'rejected by the server',
-      app: app,
-      endpoint: key.endpoint,
-    });
+    await audit.record({ event: 'apiKey', outcome: 'rejected by the server', app, endpoint: key.endpoint });
   }
 
   /** Each turn waits for a user or for the vault, so that it never spins. */
@@ -103,8 +98,7 @@ export class ApiKeyRequests {
     const receivers = this.#handedTo.get(handed.apiKey.id) ?? new Set();
     this.#handedTo.set(handed.apiKey.id, receivers.add(appId));
     const fingerprint = audit.fingerprint(handed.value);
-    const shown = fingerprint === undefined ? {} : { fingerprint };
-    this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', ...shown });
+    this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', fingerprint });
     return handed;
   }
 

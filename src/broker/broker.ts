@@ -10,7 +10,7 @@ import { AccountChoices } from './account-choices.ts';
 import { DetachedRequests } from './detached-requests.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
-import type { Question } from './approval-requests/question.ts';
+import type { PageQuestion } from './approval-requests/question.ts';
 import type { SignInMethod, Starter } from './approval-requests/starter.ts';
 import { ApiKeyRequests } from './api-key-requests.ts';
 import { namesBeside } from './records/sign-ins.ts';
@@ -143,12 +143,11 @@ export class Broker {
    * The issuer where a sign-in would go: for the client that the user registered there. `wasShown`: the last refusal of
    * the user's sign-in named it. Throws what discovery throws, and what a sign-in page could not succeed without.
    */
-  async issuerOf({
-    resource,
-    issuer: named,
-  }: Pick<LoginRequest, 'resource' | 'issuer'>): Promise<{ issuer: string; wasShown: boolean }> {
-    const endpoint = this.canonical(resource);
-    const issuer = await this.#issuerAt(endpoint, { resource, issuer: named });
+  async issuerOf(
+    asked: Pick<LoginRequest, 'resource' | 'issuer'>,
+  ): Promise<{ issuer: string; wasShown: boolean }> {
+    const endpoint = this.canonical(asked.resource);
+    const issuer = await this.#issuerAt(endpoint, asked);
     const wasShown = this.#shownIssuers.get(endpoint) === issuer;
     this.#show(endpoint, issuer);
     return { issuer, wasShown };
@@ -158,16 +157,11 @@ export class Broker {
     endpoint: string,
     { resource, issuer }: Pick<LoginRequest, 'resource' | 'issuer'>,
   ): Promise<string> {
-    const asked = {
-      endpoint,
-      typed: asTyped(resource),
-      query: queryOf(resource),
-      method: 'browser' as const,
-    };
+    const method = 'browser';
     try {
-      const request = issuer === undefined ? asked : { ...asked, issuer };
-      const { server } = await findDestination(this.parts, request);
-      requireSignIn(this.parts, server, asked.method);
+      const asked = { endpoint, typed: asTyped(resource), issuer, method } as const;
+      const { server } = await findDestination(this.parts, asked);
+      requireSignIn(this.parts, server, method);
       return server.issuer;
     } catch (error) {
       if (error instanceof RegistrationRequired) return error.issuer;
@@ -181,7 +175,7 @@ export class Broker {
   }
 
   /** The sign-in that waits at a page, to be given the address where the page led. Throws `not_found`. */
-  signInPage(id: string): Extract<Question, { readonly kind: 'signIn' }> {
+  signInPage(id: string): PageQuestion {
     const question = this.parts.approvalRequests.find(id)?.question;
     if (question?.kind !== 'signIn') throw noSuchSignIn();
     return question;

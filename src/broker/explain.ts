@@ -52,12 +52,13 @@ export function explainSignIn(parts: BrokerParts, signIn: SignIn): Explanation {
   const skew = parts.servers.skewOf(signIn.issuer);
   return {
     ...sentences(parts, signIn),
-    ...(attempt === undefined ? {} : { lostRefresh: lostRefreshSentence(attempt) }),
-    ...audienceSentence(signIn),
-    ...(signIn.isKeyBound && signIn.state.kind !== 'revoked' ? { dpopKey: boundSentence } : {}),
-    ...(Math.abs(skew) > notableSkew
-      ? { clock: skewSentence(skew), clockAhead: Math.round(skew / 1000) }
-      : {}),
+    lostRefresh: attempt && lostRefreshSentence(attempt),
+    audience: audienceSentence(signIn),
+    dpopKey: signIn.isKeyBound && signIn.state.kind !== 'revoked' ? boundSentence : undefined,
+    ...(Math.abs(skew) > notableSkew && {
+      clock: skewSentence(skew),
+      clockAhead: Math.round(skew / 1000),
+    }),
   };
 }
 
@@ -184,17 +185,12 @@ function refreshSentence(refresh: NextRefresh): string {
 }
 
 /** Says nothing of a sign-in that ended: its tokens are no longer handed out. */
-function audienceSentence({ state, audience, issuer }: SignIn): Pick<Explanation, 'audience'> {
-  if (state.kind !== 'active') return {};
-  if (audience === 'unbound') {
-    return {
-      audience: `The token of ${quoted(issuer)} names no server: it may work at other servers too.`,
-    };
-  }
-  if (audience !== 'other') return {};
-  return {
-    audience: `The token of ${quoted(issuer)} names another server, and you made an exception to the rule that refuses it: this server could use it there.`,
-  };
+function audienceSentence({ state, audience, issuer }: SignIn): string | undefined {
+  if (state.kind !== 'active') return undefined;
+  if (audience === 'unbound')
+    return `The token of ${quoted(issuer)} names no server: it may work at other servers too.`;
+  if (audience !== 'other') return undefined;
+  return `The token of ${quoted(issuer)} names another server, and you made an exception to the rule that refuses it: this server could use it there.`;
 }
 
 const boundSentence =

@@ -9,8 +9,7 @@ import { KeyturnError, quoted } from '../base/errors.ts';
 import { withoutOfflineAccess } from '../oauth/base/scope.ts';
 import { resourceCovers } from '../oauth/base/resource.ts';
 import { serverTime } from '../oauth/base/server-clock.ts';
-import type { ProofKey } from '../oauth/client/proof-key.ts';
-import type { CurrentPermissions } from './consent/current-permissions.ts';
+import type { CurrentPermissions, WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import { endpointsWithin, isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
@@ -50,36 +49,23 @@ export class Proofs {
    * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused` and
    * `rate_limited`.
    */
-  prove(request: ProofRequest): string {
-    this.#limit(request.appId);
-    const { signIn, token, endpoint, url } = this.#allowed(request);
-    const { method, nonce, appId } = request;
-    const { network } = this.#parts;
-    // The MCP server's own clock if it is known; else the authorization server's.
-    const time = serverTime(network(endpoint), { issuer: signIn.issuer, tokenEndpoint: url.href });
-    const { proofKey, accessToken } = token;
-    const proof = proofKey.proof({ method, url, accessToken, nonce, time });
-    this.#note(appId, endpoint, signIn, token);
-    return proof;
-  }
-
-  /** The token, and where the app may use it now. Throws as `token.prove`. */
-  #allowed({ appId, tokenId, url: text }: ProofRequest): AllowedProof {
-    const { cache, signIns, pause } = this.#parts;
+  prove({ appId, tokenId, method, url: text, nonce }: ProofRequest): string {
+    this.#limit(appId);
+    const { cache, network, pause, signIns } = this.#parts;
     pause.throwIfPaused();
     const found = cache.byId(tokenId);
     const signIn = found && signIns.byId(found.signInId);
     if (!signIn || !found.token.handedTo.has(appId) || !isLiving(signIn)) throw noSuchToken();
     const { token } = found;
-    const { proofKey } = token;
+    const { proofKey, accessToken } = token;
     if (!proofKey) throw needsNoProof();
     const url = new URL(text);
-    return {
-      signIn,
-      token: { ...token, proofKey },
-      url,
-      endpoint: this.#endpointOf(appId, url, signIn, token),
-    };
+    const endpoint = this.#endpointOf(appId, url, signIn, token);
+    // The MCP server's own clock if it is known; else the authorization server's.
+    const time = serverTime(network(endpoint), { issuer: signIn.issuer, tokenEndpoint: url.href });
+    const proof = proofKey.proof({ method, url, accessToken, nonce, time });
+    this.#note(appId, endpoint, signIn, token);
+    return proof;
   }
 
   /** The endpoint that `url` is within and where the app may use the token. */
@@ -89,10 +75,7 @@ export class Proofs {
     if (allowed !== undefined) return allowed;
     const [endpoint] = around;
     if (endpoint === undefined) throw outside(url, signIn);
-    throw this.#current.consentRequired({
-      ...wantedFor(appId, endpoint, signIn, token),
-      interaction: 'never',
-    });
+    throw this.#current.consentRequired(wantedFor(appId, endpoint, signIn, token));
   }
 
   /**
@@ -106,8 +89,7 @@ export class Proofs {
     const forNow = temporary.of(appId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(wanted);
     const there = [...forNow, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
-    if (there.some((permission) => isDenied(permission, wanted)))
-      throw this.#current.consentDenied({ ...wanted, interaction: 'never' });
+    if (there.some((permission) => isDenied(permission, wanted))) throw this.#current.consentDenied(wanted);
     if (temporary.gaveOnce(token.tokenId, wanted)) return true;
     return there.some((permission) => covers(permission, wanted));
   }
@@ -132,36 +114,15 @@ export class Proofs {
   #note(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): void {
     const { audit, apps } = this.#parts;
     const fingerprint = audit.fingerprint(token.accessToken);
-    audit.note({
-      event: 'proof',
-      outcome: 'ok',
-      app: apps.nameOf(appId),
-      endpoint,
-      signIn: signIn.id,
-      resource: signIn.resource,
-      issuer: signIn.issuer,
-      fingerprint,
-    });
+    const { id, resource, issuer } = signIn;
+    const row = { app: apps.nameOf(appId), endpoint, signIn: id, resource, issuer, fingerprint };
+    audit.note({ event: 'proof', outcome: 'ok', ...row });
   }
 }
 
-interface AllowedProof {
-  readonly signIn: SignIn;
-  readonly token: AccessToken & { readonly proofKey: ProofKey };
-  readonly url: URL;
-  /** That the URL is within. */
-  readonly endpoint: string;
-}
-
-interface Access {
-  readonly appId: string;
-  readonly endpoint: string;
-  readonly signInId: string;
-  readonly scope: readonly string[];
-}
-
-function wantedFor(appId: string, endpoint: string, { id }: SignIn, token: AccessToken): Access {
-  return { appId, endpoint, signInId: id, scope: withoutOfflineAccess(token.scope) };
+function wantedFor(appId: string, endpoint: string, { id }: SignIn, token: AccessToken): WantedAccess {
+  const scope = withoutOfflineAccess(token.scope);
+  return { appId, endpoint, signInId: id, scope, interaction: 'never' };
 }
 
 function isBelow(endpoint: string, url: URL): boolean {

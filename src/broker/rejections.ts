@@ -8,7 +8,7 @@ import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
 import { isStepUp } from './request.ts';
-import type { SignIn, SignInState } from './records/sign-in.ts';
+import type { SignIn } from './records/sign-in.ts';
 import { tokensRejected } from './refusals/refusals.ts';
 import { expiryGrace, RejectionLimits } from './rejection-limits.ts';
 import type { RejectionPause, Rejection, RejectionOutcome } from './rejection-limits.ts';
@@ -79,32 +79,21 @@ export class Rejections {
   async isStillNamedByServer({ endpoint, request }: PendingRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
-    const question = {
-      endpoint,
-      typed: asTyped(request.resource),
-      challenge,
-    };
+    const question = { endpoint, typed: asTyped(request.resource), challenge };
     const suspicion = this.#suspects.get(signIn.id);
     const answer = await this.#ask(question, signIn, suspicion);
     // Suspect until there is an answer, so that no other request gets a token unchecked meanwhile.
     const isLatest = this.#suspects.get(signIn.id) === suspicion;
     if (answer !== 'unknown' && isLatest) this.#suspects.delete(signIn.id);
     if (answer === 'yes' || answer === 'unknown') return true;
-    const state: SignInState =
+    const why =
       answer === 'no'
-        ? {
-            kind: 'signInRequired',
-            why: 'the server now names another sign-in provider',
-          }
-        : {
-            kind: 'signInRequired',
-            why: 'the server now takes only tokens that are bound to a DPoP key',
-          };
+        ? 'the server now names another sign-in provider'
+        : 'the server now takes only tokens that are bound to a DPoP key';
     // Race: a refresh may have changed the record while the server was asked.
     const current = signIns.byId(signIn.id);
-    if (current?.state.kind === 'active') {
-      await signIns.change(current, { state });
-    }
+    if (current?.state.kind === 'active')
+      await signIns.change(current, { state: { kind: 'signInRequired', why } });
     return false;
   }
 

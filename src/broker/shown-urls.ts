@@ -79,13 +79,7 @@ export class ShownUrls {
 
   #refuse({ appId, endpoint, appProcess }: Shown): void {
     const name = this.#parts.apps.nameOf(appId);
-    const wanted = {
-      appId,
-      endpoint,
-      scope: [],
-      interaction: 'never',
-      ...(appProcess ? { appProcess } : {}),
-    } as const;
+    const wanted = { appId, endpoint, scope: [], interaction: 'never', appProcess } as const;
     const key = this.#parts.apiKeys.for(endpoint);
     // By tokens or by an API key; what was denied of either is denied here.
     const allowed = [
@@ -105,9 +99,8 @@ export class ShownUrls {
     const { apps, openBrowser } = this.#parts;
     const appName = apps.nameOf(appId);
     const appProcess = process?.currentFacts();
-    const question = { kind: 'url', appId, appName, endpoint, url, message } as const;
-    const asked = { ...question, appProcess };
-    const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {
+    const question = { kind: 'url', appId, appName, endpoint, url, message, appProcess } as const;
+    const { verdict } = await answerInTime(this.#parts, question, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
       throw error;
     });
@@ -121,7 +114,7 @@ export class ShownUrls {
     if (outcome === 'approve') this.#waits.end(appId);
     else this.#waits.lengthen(appId, endpoint);
     const app = this.#parts.apps.nameOf(appId);
-    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: app, endpoint, url });
+    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app, endpoint, url });
   }
 }
 
@@ -165,14 +158,11 @@ function refusal(text: string, problem: string): RuleRefusal {
 }
 
 function notAllowed(name: string, endpoint: string): KeyturnError {
-  return new KeyturnError(
-    'consent_required',
-    `${name} may not reach ${endpoint}, and so shows no address for it.`,
-    {
-      rule: 'An app shows addresses of servers that it may reach',
-      hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}`,
-    },
-  );
+  const problem = `${name} may not reach ${endpoint}, and so shows no address for it.`;
+  return new KeyturnError('consent_required', problem, {
+    rule: 'An app shows addresses of servers that it may reach',
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}`,
+  });
 }
 
 function tooMany(name: string): KeyturnError {

@@ -5,7 +5,7 @@
  * show. Terms that can't be kept are refused before the question closes.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
-import type { Question } from './question.ts';
+import type { AllowQuestion, Question } from './question.ts';
 import { cliAppId } from '../records/app.ts';
 
 /** `deny`: a denial of an app is stored. `dismiss`: nothing is stored, and the app may ask again. */
@@ -29,9 +29,6 @@ export interface Terms {
   readonly account?: string;
 }
 
-type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
-type ChoiceQuestion = Extract<Question, { readonly kind: 'choice' }>;
-
 export interface Decision extends Terms {
   readonly verdict: Verdict;
 }
@@ -45,9 +42,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     throw new KeyturnError(
       'invalid_request',
       'Only the approval of an app can name scopes, a time, a run or once, and only a choice an account.',
-      {
-        hint: 'The request must be of the kind "allow"; `keyturn request list` shows it.',
-      },
+      { hint: 'The request must be of the kind "allow"; `keyturn request list` shows it.' },
     );
   }
   refuseWider(question, terms);
@@ -79,7 +74,10 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
 }
 
 /** A choice is permanent, and among the accounts that the question names. */
-function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }: Terms): void {
+function refuseOtherAccount(
+  { accounts }: Extract<Question, { readonly kind: 'choice' }>,
+  { account, ...others }: Terms,
+): void {
   const isPlain = Object.values(others).every((term) => term === undefined);
   const isNamed = account !== undefined && accounts.includes(account);
   if (isPlain && isNamed) return;

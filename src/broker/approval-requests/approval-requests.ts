@@ -12,8 +12,8 @@ import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../../base/request-deadline.ts';
 import { changedApp, refuseTerms } from './answer.ts';
-import type { Answer, Decision, Terms, Verdict } from './answer.ts';
-import type { Question } from './question.ts';
+import type { Answer, Decision, Terms } from './answer.ts';
+import type { AllowQuestion, Question } from './question.ts';
 
 export type { Question } from './question.ts';
 
@@ -87,16 +87,11 @@ export class ApprovalRequests {
     await this.#mayAsk?.();
   }
 
-  /** Opens a question and waits for its answer. Rejects as `askWithTerms` does. */
-  async ask(question: Question, signal: AbortSignal): Promise<Verdict> {
-    return (await this.askWithTerms(question, signal)).verdict;
-  }
-
   /**
    * Opens a question and waits for the answer and its terms. Rejects with the signal's reason after a withdrawal,
    * with `rate_limited` if too many questions are open, with the reason passed to `end`, and as the guards do.
    */
-  async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
+  async ask(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
     if (this.#mayAsk && question.kind !== 'settings') {
       await this.#mayAsk();
@@ -176,23 +171,19 @@ export class ApprovalRequests {
   }
 }
 
-interface Asking {
-  readonly clock: Clock;
-  readonly approvalRequests: ApprovalRequests;
-}
-
 /**
  * The answer to a question on a card. A card that nobody answers in its time is put off. When the answer is there, or
- * nobody waits for it, the question is closed. Rejects as `ApprovalRequests.askWithTerms` does, and with `interrupted` where `signal` gives no reason of ours.
+ * nobody waits for it, the question is closed. Rejects as `ApprovalRequests.ask` does, and
+ * with `interrupted` where `signal` gives no reason of ours.
  */
 export async function answerInTime(
-  { clock, approvalRequests }: Asking,
+  { clock, approvalRequests }: { readonly clock: Clock; readonly approvalRequests: ApprovalRequests },
   question: Question,
   signal: AbortSignal,
 ): Promise<Decision> {
   const waiting = requestDeadline(clock, questionTimeout, signal);
   try {
-    return await untilAborted(approvalRequests.askWithTerms(question, waiting.signal), waiting.signal);
+    return await untilAborted(approvalRequests.ask(question, waiting.signal), waiting.signal);
   } catch (error) {
     if (error instanceof DeadlineExceeded) return { verdict: 'dismiss' };
     throw signal.reason instanceof KeyturnError ? signal.reason : error;
@@ -236,32 +227,22 @@ function shareOf(question: Question): Share {
 /** As many servers as a user still looks at one by one. */
 const maxOnCard = 5;
 
-/** An open question, and the card that it is on. */
-interface CardQuestion {
-  readonly question: Question;
-  /** The id of the question that opened the card. */
-  readonly card: string;
-}
-
 /**
  * What one run of a program asks while its card is open is on that card: only if the system attests one process, which
  * still runs the file that it ran at the earlier question, and if all that a card says of the app is the same. A
  * shared card is display only: each question has its own answer. Returns the open card that this question joins;
  * undefined if it needs one of its own.
  */
-function sharedCard(question: Question, open: readonly CardQuestion[]): string | undefined {
+function sharedCard(question: Question, open: readonly ApprovalRequest[]): string | undefined {
+  if (question.kind !== 'allow') return undefined;
+  const said = saidOf(question);
   const isFull = (card: string): boolean => open.filter((other) => other.card === card).length >= maxOnCard;
-  return open.find((other) => isOfOneRun(other.question, question) && !isFull(other.card))?.card;
-}
-
-function isOfOneRun(earlier: Question, later: Question): boolean {
-  if (earlier.kind !== 'allow' || later.kind !== 'allow' || earlier.appProcess === undefined) return false;
-  return saidOf(earlier) === saidOf(later) && earlier.appProcess.nowIs() === 'same';
+  const isOfOneRun = (earlier: Question): boolean =>
+    earlier.kind === 'allow' && saidOf(earlier) === said && earlier.appProcess?.nowIs() === 'same';
+  return open.find((other) => isOfOneRun(other.question) && !isFull(other.card))?.card;
 }
 
 /** What a card says of the app, and the run that only the broker sees. */
 function saidOf({ appId, appName, appProcess, proxied, isDetached, forward }: AllowQuestion): string {
   return JSON.stringify([appId, appName, appProcess, proxied, isDetached, forward]);
 }
-
-type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

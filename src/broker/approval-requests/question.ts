@@ -128,6 +128,11 @@ interface SignInQuestion extends SignInDetails {
   readonly issuer: string;
 }
 
+export type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
+
+/** A sign-in that waits at a page. */
+export type PageQuestion = Extract<Question, { readonly kind: 'signIn' }>;
+
 export type Question =
   | {
       readonly kind: 'allow';

@@ -26,12 +26,7 @@ export interface SignInDetails {
 }
 
 export function signInDetails({ account, beside, query, starter }: SignInDetails): SignInDetails {
-  return {
-    account,
-    beside,
-    ...(query ? { query } : {}),
-    starter,
-  };
+  return { account, beside, query: query || undefined, starter };
 }
 
 /** True for the connection that started this sign-in. */

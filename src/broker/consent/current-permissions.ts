@@ -7,6 +7,7 @@
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
+import { cliAppId } from '../records/app.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isDenied } from '../records/permission.ts';
 import type { Need, Permission, AppAtEndpoint } from '../records/permission.ts';
@@ -26,6 +27,10 @@ export interface WantedAccess extends WantedSignIn, Need {
   /** The answer may come after the process that asks has ended. */
   readonly isDetached?: boolean | undefined;
 }
+
+/** A card is about one process, so that the user can allow just that one. Processes that can't wait share one. */
+export const runOf = ({ appId, appProcess, isDetached }: WantedAccess): string =>
+  appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '');
 
 /** Permissions that cover a request, the longest-lasting first. */
 export type Covering = readonly [Permission, ...Permission[]];

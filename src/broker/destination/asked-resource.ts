@@ -46,12 +46,8 @@ async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Pro
   );
   // What an app says is valid only within its permission, which `bound` is where it names scopes.
   const challengedScope = request.challenge?.scope ?? own?.scope;
-  const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
-  return {
-    found,
-    challengedScope,
-    ...(inMetadata || own?.wantsBoundTokens ? { wantsBoundTokens: true } : {}),
-  };
+  const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens;
+  return { found, challengedScope, wantsBoundTokens: inMetadata || own?.wantsBoundTokens };
 }
 
 /** Our own challenge, unless only the client's one names a metadata document of the same origin. */
@@ -73,10 +69,9 @@ export async function askServer(
 ): Promise<AuthorizationServer> {
   const { servers, rests } = parts;
   const what = `metadata ${place.identifier}`;
-  const server = await rests.ask({ what, isByPerson: isByPerson(request) }, () =>
+  return rests.ask({ what, isByPerson: isByPerson(request) }, () =>
     servers.discover(request.endpoint, place),
   );
-  return server;
 }
 
 export function isNamed({ issuer, server }: SignIn, offered: readonly string[]): boolean {

@@ -71,15 +71,12 @@ export function exceptionsAt(
 }
 
 /** What our client is registered for: what is asked for now, and what a step-up may ask for later. */
-export function registeredScope({
-  destination: { scopesSupported = [], server },
-  scope = [],
-}: {
-  readonly destination: Destination;
-  readonly scope: readonly string[] | undefined;
-}): { scope?: readonly string[]; now: readonly string[] } {
-  const all = union(scope, scopesSupported, server.scopesSupported ?? []);
-  return all.length === 0 ? { now: scope } : { scope: all, now: scope };
+export function registeredScope(
+  { scopesSupported = [], server }: Destination,
+  now: readonly string[] = [],
+): { scope?: readonly string[]; now: readonly string[] } {
+  const all = union(now, scopesSupported, server.scopesSupported ?? []);
+  return { scope: all.length === 0 ? undefined : all, now };
 }
 
 export async function findDestination(parts: BrokerParts, request: DestinationRequest): Promise<Destination> {
@@ -110,30 +107,24 @@ async function destinationOf(
   request: DestinationRequest,
   { found, challengedScope }: AskedResource,
 ): Promise<Destination> {
-  const scopes = challengedScope === undefined ? {} : { challengedScope };
   if (found.kind === 'earlierRevision') {
     const asked = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
     const named = request.issuer ?? usedIssuer(parts, request);
     if (named !== undefined && (await isSilent(askServer(parts, request, asked), named)))
-      return { resource: found.resource, ...(await chooseServer(parts, request, [named])), ...scopes };
+      return { resource: found.resource, ...(await chooseServer(parts, request, [named])), challengedScope };
     const server = await askServer(parts, request, asked);
     if (server.isDefault) refuseGuess(parts, server.issuer);
     const source = server.isDefault ? asked : { ...asked, isByMetadata: true };
-    return {
-      resource: found.resource,
-      server,
-      source,
-      ...scopes,
-      ...former(parts, request, [server.issuer]),
-    };
+    const formerIssuer = former(parts, request, [server.issuer]);
+    return { resource: found.resource, server, source, challengedScope, formerIssuer };
   }
   const { resource, authorizationServers, scopesSupported } = found.resource;
   return {
     resource,
     ...(await chooseServer(parts, request, authorizationServers)),
-    ...scopes,
+    challengedScope,
     scopesSupported,
-    ...former(parts, request, authorizationServers),
+    formerIssuer: former(parts, request, authorizationServers),
   };
 }
 
@@ -177,10 +168,8 @@ async function chooseServer(
   const order = inOrder(parts, request, offered);
   for (const identifier of order.slice(0, maxServersTried)) {
     try {
-      const asked = {
-        revision: mayUseDefaults(parts, identifier) ? 'default' : 'current',
-        identifier,
-      } as const;
+      const revision = mayUseDefaults(parts, identifier) ? 'default' : 'current';
+      const asked = { revision, identifier } as const;
       const server = await askServer(parts, request, asked);
       if (checked.isChecked) requireUsable(parts, request, server);
       if (!server.isDefault) return { server, source: { revision: 'current', identifier }, ...checked };
@@ -269,8 +258,7 @@ function former(
   { signIns }: BrokerParts,
   { endpoint, account }: DestinationRequest,
   offered: readonly string[],
-): { formerIssuer?: string } {
+): string | undefined {
   const before = signIns.forEndpoint(endpoint, account).find((signIn) => signIn.state.kind !== 'revoked');
-  if (!before) return {};
-  return isNamed(before, offered) ? {} : { formerIssuer: before.issuer };
+  return before && !isNamed(before, offered) ? before.issuer : undefined;
 }

@@ -5,7 +5,7 @@
  * and an answer may name no issuer (mix-up.ts).
  */
 import type { BrokerParts } from '../parts.ts';
-import { isWithin, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
+import { isWithin, offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { RegistrationRequired } from '../../oauth/client/registration.ts';
 import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
@@ -80,16 +80,10 @@ export function askableScope(
 ): readonly string[] | undefined {
   const isAskable = (one: string): boolean => named.includes(one) || !refusedScope.includes(one);
   const askable = scope?.filter(isAskable) ?? [];
-  return withoutOfflineAccess(askable).length > 0
-    ? askable
-    : scope && withoutRefusedOffline(scope, isAskable);
+  if (withoutOfflineAccess(askable).length > 0) return askable;
+  // It is Keyturn's own addition, so it goes first.
+  return scope?.filter((one) => one !== offlineAccess || isAskable(one));
 }
-
-/** `offline_access` is Keyturn's own addition, so it goes first. */
-const withoutRefusedOffline = (
-  scope: readonly string[],
-  isAskable: (one: string) => boolean,
-): readonly string[] => scope.filter((one) => isAskable(one) || withoutOfflineAccess([one]).length > 0);
 
 export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): boolean {
   const isCovered = existing.registration.source !== 'dynamic' || coversScope(existing, wanted);

@@ -11,7 +11,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { untilAborted } from '../../base/abort.ts';
 import { mutex } from '../../base/mutex.ts';
+import { constantTimeEqual } from '../../oauth/grants/authorization.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
 import type { PeerOwner } from '../../base/system/tcp-owner.ts';
 import {
@@ -26,7 +28,7 @@ import {
 import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
-import { expectedState, isAhead, isSame, matching, reportStateless } from './redirect-request.ts';
+import { expectedState, isAhead, matching, reportStateless } from './redirect-request.ts';
 import type { AwaitedReply } from './redirect-request.ts';
 
 /** The path in our client ID metadata document. */
@@ -185,16 +187,9 @@ async function receive(
   wanted: Omit<ExpectedReply, 'resolve'>,
 ): Promise<RedirectCallback> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<RedirectCallback>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
+  const { promise, resolve } = Promise.withResolvers<RedirectCallback>();
   expected.set(state, { ...wanted, resolve });
-  try {
-    return await promise;
-  } finally {
-    expected.delete(state);
-    signal.removeEventListener('abort', abort);
-  }
+  return untilAborted(promise, signal).finally(() => expected.delete(state));
 }
 
 function leadTo({ leads, port }: OpenPort, url: string, signal: AbortSignal): string {
@@ -211,7 +206,6 @@ type Ask = (socket: Socket) => PeerOwner;
 
 function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
   const { expected } = openPort;
-  const show = (status: number, page: Page): void => end(response, status, renderPage(page));
   const onward = leadFor(openPort, ownerOf, request);
   if (onward !== undefined) {
     // RFC 9700 §4.12: 303, so that the browser goes on with a GET. Nothing stores or repeats this address.
@@ -230,7 +224,7 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
   expected.delete(state); // one reply only: a reload or a second tab changes nothing
   wanted.resolve({
     url,
-    show: (page) => show(page === 'done' || page === 'asking' ? 200 : 400, page),
+    show: (page) => end(response, page === 'done' || page === 'asking' ? 200 : 400, renderPage(page)),
   });
 }
 
@@ -241,7 +235,7 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
  */
 function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessage): string | undefined {
   const { method, url = '', headers } = request;
-  const path = [...leads.keys()].find((one) => isSame(url, one));
+  const path = [...leads.keys()].find((one) => constantTimeEqual(url, one));
   if (path === undefined || method !== 'GET') return undefined;
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (headers.host !== new URL(originOf(port)).host) return undefined;

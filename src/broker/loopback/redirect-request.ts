@@ -3,8 +3,8 @@
  *
  * Invariant: only a GET of a page in a tab of its own, with the right Host, path and exactly one state, is one.
  */
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { constantTimeEqual } from '../../oauth/grants/authorization.ts';
 
 /** Longest request target we look at: a code and a state are far shorter. */
 const maxTargetLength = 8192;
@@ -24,7 +24,7 @@ export function expectedState(
   if (start < 0 || url.length > maxTargetLength) return undefined;
   const [given, ...more] = new URLSearchParams(url.slice(start)).getAll('state');
   if (given === undefined || more.length > 0) return undefined;
-  return [...expected.keys()].find((state) => isSame(given, state));
+  return [...expected.keys()].find((state) => constantTimeEqual(given, state));
 }
 
 /**
@@ -59,10 +59,9 @@ export function matching(request: IncomingMessage, target: URL): URL | undefined
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (request.headers.host !== target.host) return undefined;
   const path = request.url ?? '';
-  if (!URL.canParse(path, target.origin)) return undefined;
-  const url = new URL(path, target.origin);
+  const url = URL.parse(path, target.origin);
   // RFC 9700 §4.4.2: at the redirect URI of this very sign-in, not of another one at this port.
-  return url.origin === target.origin && url.pathname === target.pathname ? url : undefined;
+  return url?.origin === target.origin && url.pathname === target.pathname ? url : undefined;
 }
 
 /**
@@ -72,11 +71,6 @@ export function matching(request: IncomingMessage, target: URL): URL | undefined
 function isTopLevel(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers;
   return mode === 'navigate' && destination === 'document' && !isAhead(headers);
-}
-
-export function isSame(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** A browser that loads a page before anybody wants to see it. */

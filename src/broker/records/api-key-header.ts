@@ -45,18 +45,16 @@ const refusedFamilies = [
 
 /** Throws `invalid_request` for a header that is none, or does more than authorize. */
 export function requireApiKeyHeader(header: string): void {
-  if (!tokenName.test(header)) throw notAHeader(header);
+  if (!tokenName.test(header)) {
+    throw new KeyturnError('invalid_request', `${quoted(header)} is no name of a header.`, {
+      rule: 'RFC 9110 §5.6.2: the name of a header is one word of letters, digits and a few signs',
+      hint: 'Give the name alone, e.g. --header X-Api-Key.',
+    });
+  }
   const name = header.toLowerCase();
   if (!refusedNames.has(name) && !refusedFamilies.some((family) => name.startsWith(family))) return;
   throw new KeyturnError('invalid_request', `An API key can't go in the header ${quoted(header)}.`, {
     rule: 'A key goes in a header that only authorizes: never Host, Cookie, Content-*, Mcp-*, or another one that changes the request',
     hint: 'Give the header that the server’s documentation names for its keys, e.g. Authorization or X-Api-Key.',
-  });
-}
-
-function notAHeader(header: string): KeyturnError {
-  return new KeyturnError('invalid_request', `${quoted(header)} is no name of a header.`, {
-    rule: 'RFC 9110 §5.6.2: the name of a header is one word of letters, digits and a few signs',
-    hint: 'Give the name alone, e.g. --header X-Api-Key.',
   });
 }

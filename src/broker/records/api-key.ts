@@ -12,21 +12,14 @@ import type { RecordList } from '../../store/home-document.ts';
 import { itemNameSchema } from '../../store/unused-items.ts';
 import type { VaultItems } from '../../store/vault-items.ts';
 
-/** Where a key goes. */
-const placeFields = {
+export const apiKeySchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoint; with a query, where the key is for that URL only. */
   endpoint: z.string(),
   /** The name of the header, as the user wrote it. */
   header: z.string(),
   /** Comes before the key in that header, e.g. `Bearer`; absent: the header holds only the key. */
   scheme: z.string().optional(),
-};
-
-export type KeyPlace = Pick<ApiKey, 'endpoint' | 'header' | 'scheme'>;
-
-export const apiKeySchema = z.object({
-  id: z.string().regex(/^[0-9a-f]{16}$/),
-  ...placeFields,
   /** The vault's item with the value. */
   item: itemNameSchema,
   /** The user set it without asking whether the server offers a sign-in. */
@@ -36,6 +29,9 @@ export const apiKeySchema = z.object({
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
+
+/** Where a key goes. */
+export type KeyPlace = Pick<ApiKey, 'endpoint' | 'header' | 'scheme'>;
 
 export const apiKeyRules: RecordRules<ApiKey> = {
   keyOf: ({ id }) => id,

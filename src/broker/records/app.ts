@@ -45,10 +45,7 @@ export const isSameOrigin = (one: ForwardOrigin | undefined, other: ForwardOrigi
   one?.label === other?.label && one?.hostKey === other?.hostKey;
 
 /** `NAME@LABEL` for a forwarded app: two machines may have apps of one name. */
-export const shownName = ({
-  name,
-  forward,
-}: Pick<App, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
+export const shownName = ({ name, forward }: Pick<App, 'name' | 'forward'>): string =>
   forward === undefined ? name : `${name}@${forward.label}`;
 
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
@@ -174,8 +171,8 @@ export class Apps {
       generation: 1,
       pairedAt: now,
       confirmed: false,
-      ...(executable === undefined ? {} : { executable }),
-      ...(forward === undefined ? {} : { forward }),
+      executable,
+      forward,
     };
     await this.#file.change((items) => {
       // Another one may have taken the name while the user was asked.

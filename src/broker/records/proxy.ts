@@ -87,13 +87,7 @@ export class Proxies {
   }
 
   /** Throws `conflict` for a name or a port that is taken, `rate_limited` if there are too many. */
-  refuseTaken({
-    name,
-    port,
-  }: {
-    readonly name?: string | undefined;
-    readonly port?: number | undefined;
-  }): void {
+  refuseTaken({ name, port }: Partial<Pick<ProxyRecord, 'name' | 'port'>>): void {
     const { items } = this.#file;
     if (items.length >= maxProxies) {
       throw new KeyturnError('rate_limited', `There are ${items.length} proxies already.`, {

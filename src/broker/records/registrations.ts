@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { union } from '../../oauth/base/scope.ts';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
@@ -181,9 +182,11 @@ export class Registrations {
 
   /** The server doesn't let this client ask for these scopes: no later sign-in does. */
   async refuseScope({ id }: RegistrationRecord, refused: readonly string[]): Promise<void> {
-    await this.#file.change((items) =>
-      items.map((item) => (item.id === id ? withoutScope(item, refused) : item)),
-    );
+    const withoutScope = ({ registration, ...rest }: RegistrationRecord): RegistrationRecord => ({
+      ...rest,
+      registration: { ...registration, refusedScope: union(registration.refusedScope ?? [], refused) },
+    });
+    await this.#file.change((items) => items.map((item) => (item.id === id ? withoutScope(item) : item)));
   }
 
   /** Deletes a registration: the user enters another, or wants none. */
@@ -191,12 +194,6 @@ export class Registrations {
     await this.#file.change((items) => items.filter((item) => item.id !== id));
     await this.#items.tidy();
   }
-}
-
-function withoutScope(record: RegistrationRecord, refused: readonly string[]): RegistrationRecord {
-  const { registration } = record;
-  const refusedScope = [...new Set([...(registration.refusedScope ?? []), ...refused])];
-  return { ...record, registration: { ...registration, refusedScope } };
 }
 
 function isUsable({ registration, isRejected }: RegistrationRecord, issuer: string, now: number): boolean {

@@ -55,9 +55,7 @@ const serverPlaceSchema = z.object({
   revision: z.enum(['current', 'earlier', 'default']),
   /** The issuer as the MCP server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
-  /**
-   * In the earlier revision: it published metadata at the sign-in. Absent: it did not.
-   */
+  /** In the earlier revision: it published metadata at the sign-in. Absent: it did not. */
   isByMetadata: z.boolean().optional(),
 });
 

@@ -64,16 +64,16 @@ export class SignIns {
 
   /** The shared sign-ins for a resource at an issuer, the revoked ones too. */
   sharedAt(resource: string, issuer: string): SignIn[] {
-    return this.all()
-      .filter((signIn) => signIn.resource === resource && signIn.issuer === issuer)
-      .filter(isShared);
+    return this.#at(resource, issuer).filter(isShared);
   }
 
   /** The sign-ins that serve this app only, the revoked ones too. */
   aloneAt(resource: string, issuer: string, appId: string): SignIn[] {
-    return this.all()
-      .filter((signIn) => signIn.resource === resource && signIn.issuer === issuer)
-      .filter((signIn) => !isShared(signIn) && isFor(signIn, appId));
+    return this.#at(resource, issuer).filter((signIn) => !isShared(signIn) && isFor(signIn, appId));
+  }
+
+  #at(resource: string, issuer: string): SignIn[] {
+    return this.all().filter((signIn) => signIn.resource === resource && signIn.issuer === issuer);
   }
 
   async add(fields: Omit<SignIn, 'id'>): Promise<SignIn> {
@@ -163,11 +163,7 @@ export function namesBeside(
   endpoint: string,
   account: string | undefined,
 ): { beside?: readonly string[] } {
-  const names = new Set(
-    signIns
-      .forEndpoint(endpoint)
-      .filter(isLiving)
-      .map((signIn) => signIn.account),
-  );
+  const living = signIns.forEndpoint(endpoint).filter(isLiving);
+  const names = new Set(living.map((signIn) => signIn.account));
   return account === undefined || names.size === 0 || names.has(account) ? {} : { beside: [...names] };
 }

@@ -57,6 +57,6 @@ function paused({ until }: Pause, wall: number): KeyturnError {
   return new KeyturnError('paused', `You paused all access ${when}.`, {
     rule: 'During a pause, no app gets a token or an API key, and nothing is refreshed',
     hint: until === undefined ? 'Resume with: keyturn resume' : 'Wait, or resume with: keyturn resume',
-    ...(until === undefined ? {} : { retryAfter: Math.ceil((until - wall) / 1000) }),
+    retryAfter: until === undefined ? undefined : Math.ceil((until - wall) / 1000),
   });
 }

@@ -48,9 +48,7 @@ export function deadState(
   why: Pick<NeedsSignIn, 'why' | 'cause'>,
 ): SignInState {
   const sibling = all.find((signIn) => signIn.id !== dead.signIn.id && mayHaveEnded(signIn, dead));
-  if (!sibling?.confirmedEnd) {
-    return { kind: 'signInRequired', ...why };
-  }
+  if (!sibling?.confirmedEnd) return { kind: 'signInRequired', ...why };
   const when = moment(sibling.confirmedEnd.endedAt);
   const together =
     `the sign-in provider ended it together with the sign-in to ${sibling.resource} (${quoted(sibling.account)}), ` +

@@ -6,9 +6,7 @@
  */
 import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ApprovalRequest } from '../approval-requests/approval-requests.ts';
-import type { Question } from '../approval-requests/question.ts';
-
-type Page = Extract<Question, { readonly kind: 'signIn' }>;
+import type { PageQuestion, Question } from '../approval-requests/question.ts';
 
 export function anotherPageFirst(endpoint: string, isKeyturnApp: boolean): KeyturnError {
   return new KeyturnError(
@@ -40,24 +38,16 @@ export function stillPending(
   // What only this app waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: ApprovalRequest): boolean =>
     question.kind === 'allow' || question.kind === 'choice';
-  for (const { id, question } of approvalRequests.toSorted(
-    (one, other) => Number(isOwn(other)) - Number(isOwn(one)),
-  )) {
+  const inOrder = [...approvalRequests.filter(isOwn), ...approvalRequests.filter((one) => !isOwn(one))];
+  for (const { id, question } of inOrder) {
     if (question.kind === 'allow' && question.appId === appId && question.endpoint === endpoint) {
-      return new KeyturnError(
-        'consent_pending',
-        `${question.appName} waits for your approval to use ${endpoint}.`,
-        {
-          hint: answerWith(id, isKeyturnApp),
-        },
-      );
+      const problem = `${question.appName} waits for your approval to use ${endpoint}.`;
+      return new KeyturnError('consent_pending', problem, { hint: answerWith(id, isKeyturnApp) });
     }
     if (question.kind === 'choice' && question.appId === appId && question.endpoint === endpoint) {
-      return new KeyturnError(
-        'consent_pending',
-        `${question.appName} waits until you choose its account at ${endpoint}.`,
-        { hint: isKeyturnApp ? answerWith(id, isKeyturnApp) : choiceHint(id, question.accounts) },
-      );
+      const problem = `${question.appName} waits until you choose its account at ${endpoint}.`;
+      const hint = isKeyturnApp ? answerWith(id, isKeyturnApp) : choiceHint(id, question.accounts);
+      return new KeyturnError('consent_pending', problem, { hint });
     }
     const isSignIn = question.kind === 'signIn' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) {
@@ -108,7 +98,7 @@ function unfinished(
 }
 
 /** Follows a hint; empty if no remedy is known. */
-function pageFails(page: Page, isKeyturnApp: boolean): string {
+function pageFails(page: PageQuestion, isKeyturnApp: boolean): string {
   const { hint } = page;
   const way = wayPastError(page, isKeyturnApp);
   if (way === undefined) return hint === undefined ? '' : ` If the page shows an error: ${hint}.`;
@@ -119,7 +109,7 @@ function pageFails(page: Page, isKeyturnApp: boolean): string {
  * A server that has forgotten its client shows that only to the user (OAuth 2.1 §4.1.2.1). A sentence without its
  * full stop.
  */
-function wayPastError(page: Page, isKeyturnApp: boolean): string | undefined {
+function wayPastError(page: PageQuestion, isKeyturnApp: boolean): string | undefined {
   const { ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;
   if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAgain(page)}`;
@@ -131,7 +121,7 @@ const enterAgain = (page: AskedSignIn): string =>
   `enter the client again: ${loginAgain(page, '--client-id ID')}`;
 
 type AskedSignIn =
-  | Pick<Page, 'kind' | 'endpoint' | 'account' | 'startUrl'>
+  | Pick<PageQuestion, 'kind' | 'endpoint' | 'account' | 'startUrl'>
   | Pick<Extract<Question, { readonly kind: 'device' }>, 'kind' | 'endpoint' | 'account'>;
 
 /** The command for the same sign-in, on the same way. */
@@ -157,7 +147,10 @@ export const statelessWords = (error: string): string =>
   `An answer came without \`state\`${error === '' ? '' : `: ${quoted(error)}`}.`;
 
 /** No other answer came. It isn't known who sent that one. */
-function cameStateless({ issuer, endpoint }: Pick<Page, 'issuer' | 'endpoint'>, error: string): KeyturnError {
+function cameStateless(
+  { issuer, endpoint }: Pick<PageQuestion, 'issuer' | 'endpoint'>,
+  error: string,
+): KeyturnError {
   const isAboutScope = error === 'invalid_scope';
   return new KeyturnError('login_failed', `The sign-in at ${issuer} failed. ${statelessWords(error)}`, {
     rule: 'RFC 6749 §4.1.2.1: an answer has the state of its request',
@@ -168,7 +161,7 @@ function cameStateless({ issuer, endpoint }: Pick<Page, 'issuer' | 'endpoint'>, 
 }
 
 /** The page's time ran out. */
-export function nobodyCame(page: Page): KeyturnError {
+export function nobodyCame(page: PageQuestion): KeyturnError {
   const { issuer, hint, ifForgotten, stateless } = page;
   if (stateless !== undefined) return cameStateless(page, stateless);
   const ways = {

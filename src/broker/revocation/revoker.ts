@@ -8,15 +8,14 @@
  * which.
  */
 import type { BrokerParts } from '../parts.ts';
-import { reasonOf } from '../../base/errors.ts';
+import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import { backoffDelay } from '../../base/backoff.ts';
 import { isLiving, itemsIn } from '../records/sign-in.ts';
 import { noSignInWithId } from '../records/sign-ins.ts';
 import type { EarlierItem, SignIn, RevokedState } from '../records/sign-in.ts';
 import { secretOfRemaining, tokensToRevoke, heldOf, readAll } from './tokens-to-revoke.ts';
-
-import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
+import { revokeAtServer } from './server-revocation.ts';
 import type { ServerRevocation, AnsweredToken } from './server-revocation.ts';
 
 export type Receipt = RevokedState['receipt'];
@@ -34,10 +33,7 @@ const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
  * Throws `not_found`, and what the document throws if the end couldn't be stored; then it holds until the broker ends.
  * If the server or the vault fails now, the revocation is `pending`.
  */
-export async function revokeSignIn(
-  parts: BrokerParts,
-  named: SignIn,
-): Promise<{ signIn: SignIn; receipt: Receipt }> {
+export async function revokeSignIn(parts: BrokerParts, named: SignIn): Promise<RevocationTry> {
   // Before our turn: a slow refresh must not keep the sign-in alive for the requests that wait for it.
   const ending = endHere(parts, named.id);
   // The turn below awaits this promise; until then its rejection must not count as unhandled.
@@ -46,11 +42,9 @@ export async function revokeSignIn(
     const { failure } = await ending;
     // End it again: a sign-in that was in the queue before us may have revived it, and this call came later.
     const { signIn, state } = await endHere(parts, named.id);
-    const tried =
-      state.receipt === 'pending'
-        ? await tryServer(parts, signIn, state)
-        : { signIn, receipt: state.receipt };
-    if (state.receipt === 'pending') await record(parts, tried.signIn, tried.receipt);
+    const isDue = state.receipt === 'pending';
+    const tried = isDue ? await tryServer(parts, signIn, state) : { signIn, receipt: state.receipt };
+    if (isDue) await record(parts, tried);
     if (failure !== undefined) throw failure;
     return tried;
   });
@@ -60,8 +54,8 @@ export async function revokeSignIn(
 export async function retryRevocation(parts: BrokerParts, pending: PendingSignIn): Promise<void> {
   await parts.refresher.turns.take(pending.id, async () => {
     if (!parts.signIns.isCurrent(pending)) return;
-    const { signIn, receipt } = await tryServer(parts, pending, pending.state);
-    if (receipt !== 'pending') await record(parts, signIn, receipt);
+    const tried = await tryServer(parts, pending, pending.state);
+    if (tried.receipt !== 'pending') await record(parts, tried);
   });
 }
 
@@ -86,18 +80,13 @@ export async function revokeEarlier(
     const outcome = await revokeAtServer(parts, signIn, tokensToRevoke(held, parts.clock.wall()));
     const isOver = ({ item }: EarlierItem): boolean =>
       ending.some((one) => one.item === item) && outcome.left.every((token) => token.item !== item);
-    await parts.signIns.update(id, ({ earlier = [] }) => ({
-      earlier: earlier.filter((one) => !isOver(one)),
-    }));
+    await parts.signIns.update(id, ({ earlier }) => ({ earlier: earlier?.filter((one) => !isOver(one)) }));
     await parts.items.tidy();
   });
 }
 
 /** Stops telling the server, because the tokens are about to be forgotten here. */
-export async function abandonRevocation(
-  parts: BrokerParts,
-  { id }: SignIn,
-): Promise<{ signIn: SignIn; receipt: Receipt }> {
+export async function abandonRevocation(parts: BrokerParts, { id }: SignIn): Promise<RevocationTry> {
   return parts.refresher.turns.take(id, async () => {
     const { signIn, state } = await endHere(parts, id);
     if (state.receipt !== 'pending') return { signIn, receipt: state.receipt };
@@ -235,7 +224,7 @@ async function finish(
     item: undefined,
     earlier: undefined,
     liveUntil,
-    ...(receipt === 'confirmed' ? { confirmedEnd: { endedAt, confirmedAt: now } } : {}),
+    ...(receipt === 'confirmed' && { confirmedEnd: { endedAt, confirmedAt: now } }),
   });
   refresher.secrets.forget(itemsIn(signIn));
   await items.tidy();
@@ -262,15 +251,16 @@ async function later(
   const tries = (state.tries ?? 0) + 1;
   // If a server says "in a year", it gets its last request when the time for tries is over.
   const last = Math.max(triedUntil(state), now + firstPause);
-  const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
+  const wait = failure instanceof Unreachable ? (failure.retryAfter ?? 0) : 0;
+  const asked = Math.min(now + wait * 1000, last);
   const next: RevokedState = {
     kind: 'revoked',
     receipt: 'pending',
     endedAt: endOf(signIn, now),
     tries,
     nextTry: Math.max(asked, now + backoffDelay(tries, firstPause, maxPause)),
-    ...(asked > now ? { notBefore: asked } : {}),
-    ...(answer === undefined ? {} : { answer }),
+    notBefore: asked > now ? asked : undefined,
+    answer,
   };
   const { earlier } = signIn;
   return { signIn: await changed(parts, signIn, { state: next, liveUntil, earlier }), receipt: 'pending' };
@@ -280,7 +270,7 @@ function endOf({ state }: SignIn, now: number): number {
   return state.kind === 'revoked' ? state.endedAt : now;
 }
 
-async function record({ audit }: BrokerParts, signIn: SignIn, receipt: Receipt): Promise<void> {
+async function record({ audit }: BrokerParts, { signIn, receipt }: RevocationTry): Promise<void> {
   const { id, resource, issuer } = signIn;
   await audit.record({ event: 'revoke', outcome: receipt, signIn: id, resource, issuer });
 }

@@ -52,7 +52,7 @@ export async function revokeAtServer(
       }
     }
   }
-  return { answered, left, ...(left.length === 0 ? {} : { failure }) };
+  return { answered, left, failure };
 }
 
 async function revokeOne(
@@ -65,19 +65,7 @@ async function revokeOne(
   // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that client is gone.
   if (!record || server.revocationEndpoint === undefined) return 'not_offered';
   const clientSecret = await registrations.secret(record);
-  return revokeToken(
-    {
-      server,
-      registration: record.registration,
-      clientSecret,
-      token: value,
-      hint,
-    },
-    network(signIn.endpoints[0] ?? signIn.resource),
-  );
-}
-
-/** Seconds that the server asks us to wait; 0 if it named no time. */
-export function waitAskedBy(failure: unknown): number {
-  return failure instanceof Unreachable ? (failure.retryAfter ?? 0) : 0;
+  const client = { server, registration: record.registration, clientSecret };
+  const http = network(signIn.endpoints[0] ?? signIn.resource);
+  return revokeToken({ ...client, token: value, hint }, http);
 }

@@ -46,9 +46,10 @@ function withHandedOut(
   const known = new Set([accessToken?.value, ...handedOut.map(({ value }) => value)]);
   const added = retired
     .filter((token) => !known.has(token.accessToken))
-    .map(({ accessToken: value, expiresAt }) =>
-      Number.isFinite(expiresAt) ? { value, expiresAt: toWall(clock, expiresAt) } : { value },
-    );
+    .map(({ accessToken: value, expiresAt: end }) => ({
+      value,
+      expiresAt: Number.isFinite(end) ? toWall(clock, end) : undefined,
+    }));
   return added.length === 0 ? secret : { ...secret, handedOut: [...handedOut, ...added] };
 }
 
@@ -70,14 +71,8 @@ function tokensIn({ item, registrationId, secret, isLast }: HeldItem): TokenToRe
       ({ value, expiresAt, hint: 'access_token', registrationId, item, isCurrent: false }) as const,
   );
   if (refreshToken === undefined) return access;
-  const own = {
-    value: refreshToken,
-    hint: 'refresh_token',
-    registrationId,
-    item,
-    isCurrent: isLast,
-  } as const;
-  return [own, ...access];
+  const value = refreshToken;
+  return [{ value, hint: 'refresh_token', registrationId, item, isCurrent: isLast }, ...access];
 }
 
 /** The secret while only these tokens are left to revoke. */

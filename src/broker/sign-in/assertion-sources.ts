@@ -8,11 +8,12 @@
  * a pipe.
  */
 import { createHash } from 'node:crypto';
-import { KeyturnError, quoted, detailsOf } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 import { readSecretFile } from '../../base/system/secret-file.ts';
 import { commandWords, readSecretFromCommand } from '../../base/system/secret-from-command.ts';
+import { refusedUntil } from '../refusals/refresh-refusals.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
 const maxLength = 64 * 1024;
@@ -59,14 +60,12 @@ export interface IdTokenUse extends Pick<AssertionUse, 'isByPerson'> {
 
 export class AssertionSources {
   readonly #now: () => number;
-  readonly #env: NodeJS.ProcessEnv;
   readonly #failures = new Map<string, Failure>();
   readonly #reading = keyedMutex();
 
   /** `now`: milliseconds, steady. */
-  constructor(now: () => number, env: NodeJS.ProcessEnv = process.env) {
+  constructor(now: () => number) {
     this.#now = now;
-    this.#env = env;
   }
 
   /** Reads the assertion and hands it to `redeem`. Throws `assertion_invalid`, and what `redeem` throws. */
@@ -111,7 +110,7 @@ export class AssertionSources {
     const isCommand = source.startsWith('command:');
     if (isCommand && this.#paused(key)) this.#refusePaused(key);
     try {
-      return await readAssertion(source, this.#env);
+      return await readAssertion(source);
     } catch (error) {
       if (isCommand && error instanceof KeyturnError)
         this.#note(key, { error, until: this.#now() + failedPause });
@@ -131,31 +130,26 @@ export class AssertionSources {
 
   #refusePaused(key: string): void {
     const failure = this.#paused(key);
-    if (!failure) return;
-    const { reason, message } = failure.error;
-    throw new KeyturnError(reason, message, {
-      ...detailsOf(failure.error),
-      retryAfter: Math.ceil((failure.until - this.#now()) / 1000),
-    });
+    if (failure) throw refusedUntil(failure.error, failure.until - this.#now());
   }
 }
 
-async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function readAssertion(source: string): Promise<string> {
   const [, kind, where = ''] = /^(file|command|env):(.*)$/s.exec(source) ?? [];
   const text =
     kind === 'file'
       ? await readSecretFile(where, { maxLength, refused: (why) => unreadable(where, why) })
       : kind === 'env'
-        ? env[where]
-        : await printed(where, env);
+        ? process.env[where]
+        : await printed(where);
   const assertion = (text ?? '').trim();
   if (assertion !== '') return assertion;
   throw unreadable(source, kind === 'env' ? 'the broker was started without it' : 'it is empty');
 }
 
-async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function printed(command: string): Promise<string> {
   try {
-    return await readSecretFromCommand(command, env, { maxLength, timeout: commandTimeout });
+    return await readSecretFromCommand(command, process.env, { maxLength, timeout: commandTimeout });
   } catch {
     throw unreadable(commandWords(command)[0] ?? '', 'the command failed or took too long');
   }

@@ -73,11 +73,8 @@ async function prepare(
   const { request, destination, proofKey } = context;
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
-  const wanted = {
-    ...registeredScope(context),
-    isDevice: true,
-    isByPerson: !request.isAutomatic,
-  };
+  const asked = registeredScope(destination, context.scope);
+  const wanted = { ...asked, isDevice: true, isByPerson: !request.isAutomatic };
   const identity = await prepareIdentity(parts, server, http, wanted, refused);
   const { record } = identity;
   const clientSecret = await parts.registrations.secret(record);

@@ -7,7 +7,6 @@
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
-import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
 import { answerInTime } from '../approval-requests/approval-requests.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
@@ -15,23 +14,6 @@ import { offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/sco
 import type { SignIn } from '../records/sign-in.ts';
 import { storeSignIn } from './store-sign-in.ts';
 import type { ConfirmAccount } from './store-sign-in.ts';
-
-/** Resolves with an approval. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
-async function requireYes(
-  parts: BrokerParts,
-  context: SignInContext,
-  another: Another,
-  signal: AbortSignal,
-): Promise<void> {
-  const { endpoint } = context.request;
-  const { issuer } = context.destination.server;
-  if (another.kind === 'mismatch') throw anotherAccount(endpoint, another);
-  const { known, signedIn } = another;
-  const account = signedIn === undefined ? {} : { account: signedIn };
-  const question = { kind: 'account', endpoint, issuer, ...account, known } as const;
-  const { verdict } = await answerInTime(parts, question, signal);
-  if (verdict !== 'approve') throw mismatch(endpoint, known, signedIn);
-}
 
 /** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */
 async function giveBack(
@@ -41,23 +23,14 @@ async function giveBack(
 ): Promise<void> {
   const { registrations, audit, network } = parts;
   const clientSecret = await registrations.secret(record).catch(() => undefined);
-  const tell = (token: string, hint: 'refresh_token' | 'access_token'): Promise<RevocationResult> =>
-    revokeToken(
-      {
-        server,
-        registration: record.registration,
-        clientSecret,
-        token,
-        hint,
-      },
-      network(endpoint),
-    );
+  const client = { server, registration: record.registration, clientSecret };
+  const tell = (token: string, hint: 'refresh_token' | 'access_token'): Promise<string> =>
+    revokeToken({ ...client, token, hint }, network(endpoint)).catch(reasonOf);
   const { refreshToken, accessToken } = answer;
-  const outcomes: string[] = [];
   // The refresh token first: many servers end the whole sign-in with it (RFC 7009 §2.1).
-  if (refreshToken !== undefined) outcomes.push(await tell(refreshToken, 'refresh_token').catch(reasonOf));
-  outcomes.push(await tell(accessToken, 'access_token').catch(reasonOf));
-  const outcome = `given back: ${outcomes[0] ?? ''}`;
+  const first = refreshToken === undefined ? undefined : await tell(refreshToken, 'refresh_token');
+  const second = await tell(accessToken, 'access_token');
+  const outcome = `given back: ${first ?? second}`;
   audit.note({ event: 'revoke', outcome, endpoint, issuer: server.issuer });
 }
 
@@ -124,15 +97,17 @@ export async function storeConfirmed(
   { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
 ): Promise<SignIn> {
   return storeTokens(parts, context, tokens, async (another) => {
-    const isAsked = another.kind === 'another' && context.request.onlyFor === undefined;
-    if (isAsked) {
-      tokens.asking?.();
-      closed();
-    }
+    const { endpoint, onlyFor } = context.request;
     try {
       // A permission is for an account: another one would be no answer to the app's request.
-      if (!isAsked) throw anotherAccount(context.request.endpoint, another);
-      await requireYes(parts, context, another, signal);
+      if (another.kind === 'mismatch' || onlyFor !== undefined) throw anotherAccount(endpoint, another);
+      tokens.asking?.();
+      closed();
+      const { known, signedIn: account } = another;
+      const { issuer } = context.destination.server;
+      const question = { kind: 'account', endpoint, issuer, account, known } as const;
+      const { verdict } = await answerInTime(parts, question, signal);
+      if (verdict !== 'approve') throw mismatch(endpoint, known, account);
     } catch (error) {
       await giveBack(parts, context, tokens);
       throw error;
@@ -151,24 +126,19 @@ async function storeTokens(
   // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
   const wanted = union(asked ?? [], withoutOfflineAccess(scope ?? []));
   const received = {
+    request,
     item,
-    endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
     server: destination.source,
     registrationId: record.id,
     requestedScope: union(wanted, request.notGranted ?? []),
     answer,
-    isAutomatic: request.isAutomatic,
-    isExactScope: request.scope !== undefined,
     prompts: options.prompts,
-    account: request.account,
-    signInId: request.signInId,
-    onlyFor: request.onlyFor,
   };
   // Tokens that can't be kept are good at the server, and nobody would end them.
-  const giveThemBack = (): Promise<void> => giveBack(parts, context, tokens);
-  const signIn = await storeSignIn(parts, received, { confirmAccount, giveBack: giveThemBack });
+  const steps = { confirmAccount, giveBack: () => giveBack(parts, context, tokens) };
+  const signIn = await storeSignIn(parts, received, steps);
   if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
   return signIn;
 }

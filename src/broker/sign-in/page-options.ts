@@ -52,7 +52,7 @@ export class RefusedPrompts {
 }
 
 /** What the options are chosen by. */
-export interface Page extends SignInDetails {
+interface Page extends SignInDetails {
   readonly server: AuthorizationServer;
   readonly scope: readonly string[] | undefined;
   /** The sign-in to renew. */
@@ -68,10 +68,7 @@ export async function pageOptions(parts: PageParts, page: Page): Promise<PageOpt
   // Where a server doesn't say that it has this page, it may answer with an error.
   if (isChoosing && offeredPrompts(server)?.includes('select_account')) prompts.push('select_account');
   if (includesOfflineAccess(scope) && needsConsent(parts.signIns, server)) prompts.push('consent');
-  return {
-    prompts: parts.refusedPrompts.without(server.issuer, prompts),
-    loginHint,
-  };
+  return { prompts: parts.refusedPrompts.without(server.issuer, prompts), loginHint };
 }
 
 /** Undefined: the server doesn't say. */

@@ -66,18 +66,9 @@ export async function redeem(
   // Checked again: this home may have got other clients while the page was open.
   const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
-  const exchange = (): Promise<TokenResponse> =>
-    exchangeCode(
-      {
-        started,
-        server,
-        registration: record.registration,
-        clientSecret,
-        callbackUrl: callback.url,
-        ambiguity,
-      },
-      parts.network(request.endpoint),
-    );
+  const client = { server, registration: record.registration, clientSecret };
+  const asked = { ...client, started, callbackUrl: callback.url, ambiguity };
+  const exchange = (): Promise<TokenResponse> => exchangeCode(asked, parts.network(request.endpoint));
   try {
     return await exchange();
   } catch (error) {

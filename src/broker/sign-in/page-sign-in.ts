@@ -5,7 +5,7 @@
  * once; after that the refusal says so.
  */
 import type { BrokerParts } from '../parts.ts';
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
 import {
   clientRefused,
@@ -13,7 +13,6 @@ import {
   openidHint,
   PromptRefused,
 } from '../../oauth/grants/authorization-failure.ts';
-import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exceptionsAt, registeredScope } from '../destination/destination.ts';
 import { askedScope } from './asked-scope.ts';
@@ -67,7 +66,7 @@ async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promi
   const { parts, context, signal } = page;
   const { request, destination } = context;
   const http = parts.network(request.endpoint);
-  const wanted = { ...registeredScope(context), isByPerson: !request.isAutomatic };
+  const wanted = { ...registeredScope(destination, context.scope), isByPerson: !request.isAutomatic };
   const redirect = await prepareRedirect(parts, destination.server, http, wanted, refused);
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
@@ -78,7 +77,11 @@ async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promi
     const shown = { url, started, redirect, refused };
     const isPasted = request.method === 'paste';
     const callback = await noted(parts, { ...redirect, isPasted }, visit(parts, context, shown, signal));
-    if (callback === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
+    if (callback === 'errorPage') {
+      // OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere.
+      const error = clientRefused(destination.server, 'shows an error where its sign-in page should be');
+      return await instead(page, shown, error, 'person');
+    }
     return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
   } finally {
     await redirect.receiver.close();
@@ -115,11 +118,6 @@ function instead(
   return giveUpClient(parts.registrations, useless);
 }
 
-/** OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere. */
-function errorPage(server: AuthorizationServer): KeyturnError {
-  return clientRefused(server, 'shows an error where its sign-in page should be');
-}
-
 function authorizationRequest(
   parts: BrokerParts,
   { request, destination, scope, proofKey, options: { prompts, loginHint } }: SignInContext,
@@ -135,8 +133,8 @@ function authorizationRequest(
     exceptions: exceptionsAt(parts, request.endpoint, destination),
     scope,
     loginHint,
-    ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),
-    ...(proofKey ? { proofKey } : {}),
+    prompt: prompts.join(' ') || undefined,
+    proofKey,
   });
 }
 
@@ -176,11 +174,11 @@ async function visit(
     registrationId: redirect.record.id,
     url,
     hint,
-    ...(before === undefined ? ifForgotten(redirect, server) : {}),
+    ifForgotten: before === undefined ? ifForgotten(redirect, server) : undefined,
     ...signInDetails(request),
     startUrl,
     formerIssuer,
-    ...(before === undefined ? {} : { isNewClient: true as const }),
+    isNewClient: before === undefined ? undefined : true,
     get stateless() {
       return stateless;
     },
@@ -242,11 +240,9 @@ async function finish(
       throw error;
     }
     const outcome = instead(page, arrival, error, 'server');
-    show(
-      await outcome.then(
-        () => 'again' as const,
-        () => 'failed' as const,
-      ),
+    await outcome.then(
+      () => show('again'),
+      () => show('failed'),
     );
     return outcome;
   }

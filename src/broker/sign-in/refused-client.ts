@@ -6,15 +6,12 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { Registration } from '../../oauth/client/registration.ts';
 import type { SignInContext } from './sign-in-context.ts';
-import type { Question } from '../approval-requests/question.ts';
+import type { PageQuestion } from '../approval-requests/question.ts';
 import { enteredClientStays } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { knownAs } from '../destination/known-client.ts';
 import type { Identity } from '../destination/known-client.ts';
-
-type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
 /** A client that another one will replace. */
 export interface ClientRefusal {
@@ -73,19 +70,20 @@ export async function giveUpClient(
   registrations: Registrations,
   { identity, server, before, error, saidBy }: UselessClient,
 ): Promise<ClientOutcome<never>> {
-  await giveUp(registrations, identity);
-  const isOvertaken = registrations
+  const { record, isNew } = identity;
+  // A new client that nothing depends on is dropped; a client in use stays until another one has worked.
+  if (isNew || record.isOnTrial) await registrations.reject(record);
+  const entered = registrations
     .all()
-    .some(
-      ({ id, grantType, registration }) =>
-        grantType === undefined && isEntered(registration, server) && id !== identity.record.id,
+    .filter(
+      ({ grantType, registration }) => grantType === undefined && registration.source === 'preregistered',
     );
+  const isOvertaken = entered.some(
+    ({ id, registration }) => registration.issuer === server.issuer && id !== record.id,
+  );
   if (before || !(isOvertaken || isReplaceable(identity, server))) throw error;
-  return { refused: { record: identity.record, saidBy }, error };
+  return { refused: { record, saidBy }, error };
 }
-
-const isEntered = ({ issuer, source }: Registration, server: AuthorizationServer): boolean =>
-  issuer === server.issuer && source === 'preregistered';
 
 /** Whether a new dynamic registration may take the place of this client. */
 function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {
@@ -95,14 +93,9 @@ function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer)
 }
 
 /** For the question of a page. */
-export function ifForgotten(identity: Identity, server: AuthorizationServer): Pick<Page, 'ifForgotten'> {
-  if (identity.isNew) return {};
-  return { ifForgotten: isReplaceable(identity, server) ? 'register' : 'byHand' };
-}
-
-/** A new client that nothing depends on is dropped; a client in use stays until another one has worked. */
-async function giveUp(registrations: Registrations, { record, isNew }: Identity): Promise<void> {
-  if (isNew || record.isOnTrial) await registrations.reject(record);
+export function ifForgotten(identity: Identity, server: AuthorizationServer): PageQuestion['ifForgotten'] {
+  if (identity.isNew) return undefined;
+  return isReplaceable(identity, server) ? 'register' : 'byHand';
 }
 
 /**
@@ -110,11 +103,7 @@ async function giveUp(registrations: Registrations, { record, isNew }: Identity)
  * pages. The refused client counts as rejected only if the server itself refused it: `mix-up.ts` relies on that.
  */
 export async function useFromNowOn(
-  {
-    registrations,
-    audit,
-    approvalRequests,
-  }: Pick<BrokerParts, 'registrations' | 'audit' | 'approvalRequests'>,
+  { registrations, audit, approvalRequests }: BrokerParts,
   record: RegistrationRecord,
   refused: ClientRefusal | undefined,
 ): Promise<void> {

@@ -26,7 +26,6 @@ import { unboundNow } from './store-sign-in.ts';
 import { isLiving } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { pageOptions } from './page-options.ts';
-import type { Page, PageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
@@ -76,7 +75,11 @@ async function signInNow(
   const request = withKeptScope(parts, asked, destination);
   refuseUnboundNow(parts, request, destination);
   const scope = scopeFor(request, destination);
-  const options = await optionsFor(parts, request, { server, scope });
+  // RFC 8628 §3.1: a sign-in on another device has none of these parameters.
+  const options =
+    request.isUnattended || request.method === 'device'
+      ? { prompts: [] }
+      : await pageOptions(parts, { ...request, server, scope });
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   // Each sign-in has a new key: what an earlier one signed doesn't fit the new tokens.
   const proofKey = destination.isBound ? ProofKey.create() : undefined;
@@ -117,16 +120,11 @@ async function withItem(
   { items }: BrokerParts,
   work: (reserved: () => Promise<string>) => Promise<SignIn>,
 ): Promise<SignIn> {
-  const names: string[] = [];
-  const reserved = async (): Promise<string> => {
-    const name = await items.reserve('s');
-    names.push(name);
-    return name;
-  };
+  let name: string | undefined;
   try {
-    return await work(reserved);
+    return await work(async () => (name = await items.reserve('s')));
   } finally {
-    for (const name of names) items.release(name);
+    if (name !== undefined) items.release(name);
     await items.tidy();
   }
 }
@@ -175,7 +173,7 @@ function refuseUnboundNow(
 ): void {
   if (isBound) return;
   const living = signIns.sharedAt(resource, server.issuer).filter(isLiving);
-  if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow({ endpoint, issuer: server.issuer });
+  if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow(endpoint, server.issuer);
 }
 
 /** The user's sign-in at the company, for a request about one of its servers. */
@@ -191,18 +189,9 @@ function companyRequest(
     isAutomatic,
     isUnattended: false,
     starter,
-    ...(signIn === undefined ? {} : { signInId: signIn.id, account: signIn.account }),
+    signInId: signIn?.id,
+    account: signIn?.account,
   };
-}
-
-/** RFC 8628 §3.1: a sign-in on another device has none of these parameters. */
-async function optionsFor(
-  parts: BrokerParts,
-  request: SignInRequest,
-  page: Pick<Page, 'server' | 'scope'>,
-): Promise<PageOptions> {
-  if (request.isUnattended || request.method === 'device') return { prompts: [] };
-  return pageOptions(parts, { ...request, ...page });
 }
 
 /** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
@@ -253,11 +242,8 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
 }
 
 function needsPerson(endpoint: string): KeyturnError {
-  return new KeyturnError(
-    'login_required',
-    `A sign-in is needed for ${endpoint}, and this request may not ask anybody.`,
-    {
-      hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
-    },
-  );
+  const problem = `A sign-in is needed for ${endpoint}, and this request may not ask anybody.`;
+  return new KeyturnError('login_required', problem, {
+    hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
+  });
 }

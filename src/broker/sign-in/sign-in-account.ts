@@ -9,17 +9,10 @@
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
-
-export interface SignedIn {
-  readonly answer: Pick<TokenResponse, 'subject'>;
-  /** The label the user chose. */
-  readonly account?: string;
-  /** The sign-in to renew. */
-  readonly signInId?: string;
-}
+import type { SignInRequest } from './sign-in-context.ts';
 
 /** Where the tokens would be stored: in an existing sign-in, or in a new one of this account. */
-interface TargetSignIn {
+export interface TargetSignIn {
   readonly signIn: SignIn | undefined;
   readonly account: string;
 }
@@ -50,7 +43,8 @@ export type Another = Exclude<AccountMatch, { readonly kind: 'expected' }>;
 /** `there`: the shared sign-ins for this resource at this issuer. */
 export function matchAccount(
   there: readonly SignIn[],
-  { answer, account, signInId }: SignedIn,
+  { account, signInId }: Pick<SignInRequest, 'account' | 'signInId'>,
+  answer: Pick<TokenResponse, 'subject'>,
 ): AccountMatch {
   const signedIn = answer.subject?.subject;
   const meant = there.find(({ id }) => id === signInId) ?? there.find((signIn) => signIn.account === account);

@@ -16,10 +16,9 @@ import { PageQueue } from './page-queue.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
 import type { OnPage, SignInRequest } from './sign-in-context.ts';
-import type { Question } from '../approval-requests/question.ts';
+import type { PageQuestion } from '../approval-requests/question.ts';
 import { isStartedBy } from '../approval-requests/starter.ts';
 
-type Page = Extract<Question, { readonly kind: 'signIn' }>;
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
 type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
@@ -77,15 +76,10 @@ export class SignInRuns {
       await untilAborted(this.#userSignIns.get(key) ?? Promise.resolve(), caller);
       throw notNeeded(asked.endpoint);
     }
+    const request = { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } } as const;
     return this.#runs.join(
       keyOfAutomatic(asked),
-      (signal, isAwaited) =>
-        this.#inTurn(
-          key,
-          { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } },
-          signal,
-          isAwaited,
-        ),
+      (signal, isAwaited) => this.#inTurn(key, request, signal, isAwaited),
       caller,
     );
   }
@@ -161,9 +155,9 @@ export class SignInRuns {
   }
 
   /** The page that the user's sign-in waits at. */
-  #pageOf({ endpoint, account, method, starter }: UserSignIn): Page | undefined {
+  #pageOf({ endpoint, account, method, starter }: UserSignIn): PageQuestion | undefined {
     const { isKeyturnApp, approvalRequests } = this.#parts;
-    const isOwn = (page: Page): boolean =>
+    const isOwn = (page: PageQuestion): boolean =>
       isKeyturnApp
         ? starter?.by === 'command' && isStartedBy(page, starter.connection)
         : page.starter?.by !== 'app';
@@ -192,12 +186,7 @@ export class SignInRuns {
     const { endpoint } = request;
     const isChoosing = this.#wrongAccount.delete(endpoint);
     try {
-      const signIn = await runSignIn(
-        this.#parts,
-        { ...request, ...(isChoosing ? { isChoosing } : {}) },
-        onPage,
-        signal,
-      );
+      const signIn = await runSignIn(this.#parts, { ...request, isChoosing }, onPage, signal);
       if (!isMeant(request, signIn)) this.#wrongAccount.add(endpoint);
       return signIn;
     } catch (error) {
@@ -230,16 +219,7 @@ function notNeeded(endpoint: string): KeyturnError {
 }
 
 /** An app that may ask the user doesn't share the refusal of one that may not. */
-function keyOfAutomatic({
-  isUnattended,
-  signInId = '',
-  onlyFor = '',
-  endpoint,
-  query = '',
-  account,
-}: Pick<
-  AutomaticSignIn,
-  'endpoint' | 'query' | 'account' | 'isUnattended' | 'signInId' | 'onlyFor'
->): string {
+function keyOfAutomatic({ endpoint, query = '', account, ...asked }: AutomaticSignIn): string {
+  const { isUnattended, signInId = '', onlyFor = '' } = asked;
   return `${isUnattended ? 'unattended' : 'attended'} ${signInId} ${onlyFor} ${keyOf(endpoint + query, account)}`;
 }

@@ -20,29 +20,17 @@ import type { SignIns } from '../records/sign-ins.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
 import { matchAccount } from './sign-in-account.ts';
-import type { Another } from './sign-in-account.ts';
+import type { Another, TargetSignIn } from './sign-in-account.ts';
+import type { SignInContext, SignInRequest } from './sign-in-context.ts';
 import { fullScope, liveUntil } from '../tokens/token-cache.ts';
 
-export interface NewTokens {
-  /** The name that was reserved in the document for the item. */
-  readonly item: string;
-  readonly endpoint: string;
+export interface NewTokens extends Pick<SignInContext, 'request' | 'item'> {
   readonly resource: string;
   readonly issuer: string;
   readonly registrationId: string;
   readonly server: MetadataSource;
   readonly requestedScope: readonly string[];
   readonly answer: TokenResponse;
-  /** The label the user chose. */
-  readonly account?: string;
-  /** The sign-in to renew; with `onlyFor`, or the shared sign-in of the same account. */
-  readonly signInId?: string;
-  /** The one app that the tokens are for. */
-  readonly onlyFor?: string | undefined;
-  /** The user named the scopes. */
-  readonly isExactScope: boolean;
-  /** An app's request started it, not the user. */
-  readonly isAutomatic: boolean;
   /** The prompts that its page was opened with. */
   readonly prompts: readonly Prompt[];
 }
@@ -75,13 +63,13 @@ export async function storeSignIn(
     // Match again, because the sign-ins may have changed while the user answered.
     stored = await tryOnce(true);
   }
-  if ('known' in stored) throw endedMeanwhile(received);
+  if ('known' in stored) throw endedMeanwhile(received.request);
   const { signIn, isNew } = stored;
   await parts.audit.record({
     event: 'signIn',
     outcome: isNew ? 'new' : 'renewed',
     signIn: signIn.id,
-    endpoint: received.endpoint,
+    endpoint: received.request.endpoint,
     resource: signIn.resource,
     issuer: signIn.issuer,
     scope: signIn.scope,
@@ -94,32 +82,26 @@ interface StoredSignIn {
   readonly isNew: boolean;
 }
 
-/** The sign-in that keeps the tokens: the one to renew, or a new one. */
-interface Target {
-  readonly signIn: SignIn | undefined;
-  readonly account: string;
-}
-
 /** `isConfirmed`: the user wants to keep another account than expected. */
-function targetOf({ signIns }: BrokerParts, received: NewTokens, isConfirmed: boolean): Target | Another {
-  const { resource, issuer, onlyFor } = received;
+function targetOf(
+  { signIns }: BrokerParts,
+  { resource, issuer, request, answer }: NewTokens,
+  isConfirmed: boolean,
+): TargetSignIn | Another {
+  const { onlyFor } = request;
   const alone = onlyFor === undefined ? [] : signIns.aloneAt(resource, issuer, onlyFor);
-  const match = matchAccount([...signIns.sharedAt(resource, issuer), ...alone], received);
-  const { account } = { account: '', ...match };
-  if (match.kind === 'expected')
-    return onlyFor === undefined ? { signIn: match.signIn, account } : ownOf(alone, account);
-  return match.kind === 'another' && isConfirmed ? { signIn: match.signIn, account } : match;
-}
-
-/** The app's own sign-in of the account that was expected. The shared sign-in stays as it is. */
-function ownOf(alone: readonly SignIn[], account: string): Target {
+  const match = matchAccount([...signIns.sharedAt(resource, issuer), ...alone], request, answer);
+  if (match.kind === 'mismatch' || (match.kind === 'another' && !isConfirmed)) return match;
+  const { signIn, account } = match;
+  if (match.kind === 'another' || onlyFor === undefined) return { signIn, account };
+  // The app's own sign-in of the account that was expected. The shared sign-in stays as it is.
   return { signIn: alone.find((one) => isLiving(one) && one.account === account), account };
 }
 
 async function storeOrGiveBack(
   parts: BrokerParts,
   received: NewTokens,
-  { target, giveBack }: { readonly target: Target } & Pick<StoreSteps, 'giveBack'>,
+  { target, giveBack }: { readonly target: TargetSignIn } & Pick<StoreSteps, 'giveBack'>,
 ): Promise<StoredSignIn> {
   const { signIn } = target;
   try {
@@ -138,18 +120,15 @@ async function storeOrGiveBack(
 async function begin(
   parts: BrokerParts,
   received: NewTokens,
-  { account }: Pick<Target, 'account'>,
+  { account }: Pick<TargetSignIn, 'account'>,
 ): Promise<SignIn> {
   const { signIns, clock } = parts;
   const { resource, issuer } = received;
   const now = clock.wall();
   const secret = await written(parts, received, undefined);
   const fields = fieldsFrom(parts, { received, secret, found: undefined, now });
-  return serving(
-    parts,
-    received,
-    await signIns.add({ resource, issuer, account, createdAt: now, ...fields }),
-  );
+  const signIn = await signIns.add({ resource, issuer, account, createdAt: now, ...fields });
+  return serving(parts, received, signIn);
 }
 
 /** Runs in the sign-in's turn: another renewal of it, a refresh or a revocation may have come first. */
@@ -161,18 +140,20 @@ async function renew(
   const { signIns, refresher, clock } = parts;
   const now = clock.wall();
   const found = signIns.byId(id);
-  if (!found) throw endedMeanwhile(received);
-  if (isLiving(found) && found.isKeyBound && !received.answer.proofKey) throw unboundNow(received);
+  const { request, issuer } = received;
+  const { endpoint } = request;
+  if (!found) throw endedMeanwhile(request);
+  if (isLiving(found) && found.isKeyBound && !received.answer.proofKey) throw unboundNow(endpoint, issuer);
   const before = await refresher.secrets.readIfThere(found);
   const secret = await written(parts, received, before);
   const earlier = earlierOf(found, before, now);
-  if (received.isAutomatic && !isLiving(found)) {
+  if (request.isAutomatic && !isLiving(found)) {
     await leaveToRevocation(parts, { id, received, secret, now });
-    throw endedMeanwhile(received);
+    throw endedMeanwhile(request);
   }
   const fields = fieldsFrom(parts, { received, secret, found, now });
   // The user's label takes the place of a subject as the account's name.
-  const named = received.account === account ? { account } : {};
+  const named = request.account === account ? { account } : {};
   const isStill = (one: SignIn): boolean => one === found || (isLiving(one) && isLiving(found));
   const signIn = await signIns.update(id, (one) =>
     isStill(one) ? { ...fields, ...named, earlier } : undefined,
@@ -181,7 +162,7 @@ async function renew(
     return { signIn: serving(parts, received, signIn), isNew: false };
   // The user ended the sign-in during the write.
   await leaveToRevocation(parts, { id, received, secret, now });
-  throw endedMeanwhile(received);
+  throw endedMeanwhile(request);
 }
 
 /** The new tokens are in the vault when this resolves. */
@@ -213,11 +194,12 @@ interface Kept {
 type RecordFields = Omit<SignIn, 'id' | 'resource' | 'issuer' | 'account' | 'createdAt'>;
 
 function fieldsFrom({ signIns }: BrokerParts, { received, secret, found, now }: Kept): RecordFields {
-  const { endpoint, registrationId, server, requestedScope, answer, onlyFor, item } = received;
+  const { request, registrationId, server, requestedScope, answer, item } = received;
+  const { endpoint, onlyFor, isAutomatic } = request;
   return {
     endpoints: [...new Set([...(found?.endpoints ?? []), endpoint])],
     subject: answer.subject?.subject ?? null,
-    purpose: purposeOf(received),
+    purpose: onlyFor === undefined ? undefined : { kind: 'narrow', appId: onlyFor },
     registrationId,
     item,
     server,
@@ -231,7 +213,8 @@ function fieldsFrom({ signIns }: BrokerParts, { received, secret, found, now }: 
     signedInAt: now,
     liveUntil: undefined,
     audience: answer.audience,
-    ...(received.isAutomatic ? {} : { isExactScope: received.isExactScope || undefined }),
+    // The user named the scopes.
+    ...(isAutomatic ? {} : { isExactScope: request.scope !== undefined || undefined }),
     ...offlineFields(signIns, received),
   };
 }
@@ -243,8 +226,7 @@ function earlierOf(
   now: number,
 ): EarlierItem[] {
   const expiresAt = before && before.refreshToken === undefined ? before.accessToken?.expiresAt : undefined;
-  const last =
-    item === undefined ? [] : [{ item, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) }];
+  const last = item === undefined ? [] : [{ item, registrationId, expiresAt }];
   return [...earlier, ...last].filter((one) => (one.expiresAt ?? Infinity) > now);
 }
 
@@ -252,7 +234,7 @@ function earlierOf(
  * A sign-in would give Bearer tokens where the present ones are bound to a DPoP key. They stay bound until the user ends the
  * sign-in: else a server that somebody else answers for could turn the sign-in into one whose tokens work anywhere.
  */
-export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'issuer'>): RuleRefusal {
+export function unboundNow(endpoint: string, issuer: string): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
     `The tokens for ${quoted(endpoint)} were bound to a DPoP key, and ${quoted(issuer)} would no longer bind them.`,
@@ -293,28 +275,25 @@ async function leaveToRevocation(
   });
 }
 
-function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
+function endedMeanwhile({ endpoint }: SignInRequest): KeyturnError {
   return new KeyturnError('conflict', `You revoked the sign-in to ${endpoint} while it was renewed.`, {
     rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
 
-const purposeOf = ({ onlyFor }: NewTokens): SignIn['purpose'] =>
-  onlyFor === undefined ? undefined : { kind: 'narrow', appId: onlyFor };
-
 /** An access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, { answer }: NewTokens, before: SignInSecret | undefined): SignInSecret {
   const { refreshToken, accessToken: value, scope, proofKey, subject } = answer;
   const loginHint = subject?.loginHint ?? before?.loginHint;
   const rest = {
-    ...(proofKey === undefined ? {} : { proofKey: proofKey.toKept() }),
+    proofKey: proofKey?.toKept(),
     scope: [...scope],
     loginHint,
     liveUntil: liveUntil(clock, before ?? {}, answer),
   };
   if (refreshToken !== undefined) return { refreshToken, ...rest };
   const issuedAt = toWall(clock, answer.issuedAt);
-  const expiresAt = Number.isFinite(answer.expiresAt) ? { expiresAt: toWall(clock, answer.expiresAt) } : {};
-  return { accessToken: { value, issuedAt, ...expiresAt, scope: [...scope] }, ...rest };
+  const expiresAt = Number.isFinite(answer.expiresAt) ? toWall(clock, answer.expiresAt) : undefined;
+  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
 }

@@ -190,7 +190,7 @@ export class RefreshFailures {
       const dead = { signIn, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
       return deadState(signIns.all(), dead, {
         why: earlier ? afterRefusal(ended, earlier) : ended,
-        ...(secret.attempt ? {} : { cause: 'refreshTokenEnded' as const }),
+        cause: secret.attempt ? undefined : 'refreshTokenEnded',
       });
     }
     if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(signIn.id, clock.now());
@@ -211,8 +211,7 @@ export class RefreshFailures {
     // No waiting helps a sign-in that ended.
     if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
     if (!(error instanceof Unreachable)) return error;
-    const wait = this.backoff.failed(id, error.retryAfter);
-    return unreachableUntil(error, wait);
+    return unreachableUntil(error, this.backoff.failed(id, error.retryAfter));
   }
 
   /** A server in trouble isn't asked with every request of every app. */

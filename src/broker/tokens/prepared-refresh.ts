@@ -55,7 +55,7 @@ export async function prepareRefresh(
       ...exceptions.for(...namesOfServers(signIn)),
       ...(isCompanySignIn(registrations, signIn) ? providerExceptions : {}),
     },
-    ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(signIn.id, secret.proofKey) }),
+    proofKey: secret.proofKey && cache.proofKey(signIn.id, secret.proofKey),
     scope,
   };
 }

@@ -121,12 +121,8 @@ class AtRest extends Unreachable {
   readonly failure: Unreachable;
   readonly rest: Rest;
 
-  constructor({ reason, message, hint, rule, retryAfter }: Unreachable, failure: Unreachable, rest: Rest) {
-    super(reason, message, {
-      ...(hint === undefined ? {} : { hint }),
-      ...(rule === undefined ? {} : { rule }),
-      ...(retryAfter === undefined ? {} : { retryAfter }),
-    });
+  constructor(refusal: Unreachable, failure: Unreachable, rest: Rest) {
+    super(refusal.reason, refusal.message, detailsOf(refusal));
     this.failure = failure;
     this.rest = rest;
   }

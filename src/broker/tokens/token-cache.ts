@@ -138,11 +138,16 @@ export class TokenCache {
   put(signInId: string, key: string, fields: IssuedToken): AccessToken {
     const sets = this.#signIns.get(signInId) ?? new Map<string, AccessToken>();
     this.#signIns.set(signInId, sets);
-    const token = this.#token(fields);
+    const token = {
+      ...fields,
+      margin: marginOf(fields, this.#chance()),
+      tokenId: randomBytes(8).toString('hex'),
+      handedTo: new Set<string>(),
+    };
     sets.delete(key);
     sets.set(key, token);
-    const oldest = sets.keys().next();
-    if (sets.size > maxSets && !oldest.done) sets.delete(oldest.value);
+    const [oldest] = sets.keys();
+    if (sets.size > maxSets && oldest !== undefined) sets.delete(oldest);
     return token;
   }
 
@@ -214,14 +219,5 @@ export class TokenCache {
   dropSignIn(signInId: string): void {
     this.#signIns.delete(signInId);
     this.#rejected.delete(signInId);
-  }
-
-  #token(fields: IssuedToken): AccessToken {
-    return {
-      ...fields,
-      margin: marginOf(fields, this.#chance()),
-      tokenId: randomBytes(8).toString('hex'),
-      handedTo: new Set<string>(),
-    };
   }
 }

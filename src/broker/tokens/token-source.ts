@@ -6,22 +6,15 @@
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { BrokerParts } from '../parts.ts';
 import type { SignIn } from '../records/sign-in.ts';
-import type { SignIns } from '../records/sign-ins.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { NarrowsPermanently } from '../refusals/refusals.ts';
-import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isLongEnough } from './token-cache.ts';
-import type { AccessToken, TokenCache } from './token-cache.ts';
+import type { AccessToken } from './token-cache.ts';
 
-export interface SourceParts {
-  readonly clock: Clock;
-  readonly signIns: SignIns;
-  readonly refresher: Refresher;
-  readonly cache: TokenCache;
-}
+type SourceParts = Pick<BrokerParts, 'clock' | 'signIns' | 'refresher' | 'cache'>;
 
 export interface TokenNeed {
   /** The token in memory, which isn't fresh enough. */
@@ -86,15 +79,10 @@ async function storedToken(
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
   const expiresAt = stored.expiresAt === undefined ? Infinity : fromWall(clock, stored.expiresAt);
+  const proofKey = kept && cache.proofKey(signIn.id, kept);
   // Another request may have read it meanwhile: one token has one id.
   return (
     cache.get(signIn.id, fullScope) ??
-    cache.put(signIn.id, fullScope, {
-      accessToken,
-      issuedAt,
-      expiresAt,
-      scope,
-      ...(kept === undefined ? {} : { proofKey: cache.proofKey(signIn.id, kept) }),
-    })
+    cache.put(signIn.id, fullScope, { accessToken, issuedAt, expiresAt, scope, proofKey })
   );
 }

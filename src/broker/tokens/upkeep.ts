@@ -6,22 +6,11 @@
  * expire. A failure goes to the audit log only; the next request reports it. Refreshes that are due together start one
  * after another, so that no request waits behind all of them.
  */
-import type { Audit } from '../../audit/audit.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { SignIns } from '../records/sign-ins.ts';
-import type { Refresher } from './refresher.ts';
-import type { ServerRests } from './server-rests.ts';
+import type { BrokerParts } from '../parts.ts';
 import { fullScope } from './token-cache.ts';
-import type { AccessToken, TokenCache } from './token-cache.ts';
+import type { AccessToken } from './token-cache.ts';
 
-export interface UpkeepParts {
-  readonly clock: Clock;
-  readonly cache: TokenCache;
-  readonly signIns: SignIns;
-  readonly refresher: Refresher;
-  readonly rests: ServerRests;
-  readonly audit: Audit;
-}
+type UpkeepParts = Pick<BrokerParts, 'clock' | 'cache' | 'signIns' | 'refresher' | 'rests' | 'audit'>;
 
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;

@@ -84,7 +84,7 @@ export async function askAboutSettings(
 ): Promise<Answer> {
   const waiting = requestDeadline(clock, questionTimeout, over);
   try {
-    const answer = await approvalRequests.ask(
+    const { verdict: answer } = await approvalRequests.ask(
       { kind: 'settings', settings: shown(different), allowed },
       waiting.signal,
     );

@@ -67,9 +67,9 @@ export class AppKeys {
       appProcess,
       forward,
     } as const;
-    const answer = await approvalRequests.ask(question, request.signal);
-    await audit.record({ event: 'pair', outcome: answer, app: appName });
-    if (answer !== 'approve') {
+    const { verdict } = await approvalRequests.ask(question, request.signal);
+    await audit.record({ event: 'pair', outcome: verdict, app: appName });
+    if (verdict !== 'approve') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this app.', {
         hint: 'Ask again when the user expects it.',
       });

@@ -197,7 +197,7 @@ function requireState(started: StartedAuthorization, answer: URLSearchParams): v
   });
 }
 
-function constantTimeEqual(one: string, other: string): boolean {
+export function constantTimeEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -32,7 +32,7 @@ describe('a question', () => {
     expect(requests.find(open?.id ?? '')).toMatchObject({ question });
     expect(changes()).toBe(1);
     requests.answer(open?.id ?? '', 'approve');
-    expect(await asked).toBe('approve');
+    expect((await asked).verdict).toBe('approve');
     expect(requests.list()).toEqual([]);
     expect(changes()).toBe(2);
   });
@@ -43,7 +43,7 @@ describe('a question', () => {
     const id = requests.list()[0]?.id ?? '';
     requests.answer(id, 'deny');
     requests.answer(id, 'approve');
-    expect(await asked).toBe('deny');
+    expect((await asked).verdict).toBe('deny');
     expect(() => requests.answer(id, 'approve')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SignIn } from '../../../src/broker/records/sign-in.ts';
 import { signInOf } from '../nowhere.ts';
-import { matchAccount, type SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
+import { matchAccount } from '../../../src/broker/sign-in/sign-in-account.ts';
 
 const signIn = (account: string, fields: Partial<SignIn> = {}): SignIn => ({
   id: account,
@@ -18,9 +18,13 @@ const revoked = signIn('alice', {
   state: { kind: 'revoked', receipt: 'confirmed', endedAt: 0 },
 });
 
-function outcome(there: readonly SignIn[], subject?: string, meant: Omit<SignedIn, 'answer'> = {}): string {
+function outcome(
+  there: readonly SignIn[],
+  subject?: string,
+  meant: Parameters<typeof matchAccount>[1] = {},
+): string {
   const answer = subject === undefined ? {} : { subject: { issuer: 'https://login.example', subject } };
-  const match = matchAccount(there, { answer, ...meant });
+  const match = matchAccount(there, meant, answer);
   if (match.kind === 'mismatch') return `mismatch ${match.asked} ${match.known} ${match.signedIn}`;
   const place = `${match.signIn ? 'renews' : 'new'} ${match.account}`;
   return match.kind === 'expected' ? place : `asks about ${match.known.join(' ')}: ${place}`;
