@@ -1,7 +1,6 @@
 /** A program that was denied wants to be asked about again, or to take from others what they use. */
 import { expect, it } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
-import type { Connection } from '../../src/client/connection.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { ofTest } from '../support/lasting.ts';
 import { type Desk, openDesk, pairAt } from '../support/homes/desk-home.ts';
@@ -18,19 +17,14 @@ async function deskWithEditor(home = newHome()) {
 
 const deny = ({ owner }: Desk) => owner.call('permission.set', { app: 'editor', resource, decision: 'deny' });
 
-/** The program's next request opens no question. */
-async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void> {
-  const asking = editor.getToken({ resource, interaction: 'allow', timeout: 1 });
-  await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
-  expect(await cards()).toEqual([]);
-}
-
 it('a denied program doesn’t end its denial by giving up its permission', async () => {
   const desk = await deskWithEditor();
   await deny(desk);
   const released = desk.editor.request('permission.release', { resource });
   await expect(released).rejects.toMatchObject({ reason: 'not_permitted' });
-  await isStillDenied(desk, desk.editor);
+  const asking = desk.editor.getToken({ resource, interaction: 'allow', timeout: 1 });
+  await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  expect(await desk.cards()).toEqual([]);
 });
 
 it('a program with a permission revokes no sign-in that others use', async () => {

@@ -4,9 +4,8 @@
  * token endpoint. Neither server names itself in its answers (RFC 9207).
  */
 import { describe, expect, it } from 'vitest';
-import { refusal } from '../broker/rig.ts';
+import { refusal, type RigOptions } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
-import type { RigOptions } from '../broker/rig.ts';
 import type { BentAuthorizationServerOptions } from '../support/bent/authorization-server.ts';
 import { redirectTo } from '../support/bent/server.ts';
 

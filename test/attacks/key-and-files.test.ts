@@ -66,15 +66,6 @@ describe('a pause of all access', () => {
 
 const closed = { reason: 'not_permitted', message: expect.stringContaining('app isn’t running') as string };
 
-/** A home whose app opened the vault once, and ended. */
-async function closedDesk(): Promise<TestHome> {
-  const home = newHome({ vault: 'keychain' });
-  const desk = await openDesk(home);
-  await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
-  await desk.stop();
-  return home;
-}
-
 /** What counts, and what the app would ask about, once it runs again. */
 async function atTheDesk(home: TestHome): Promise<unknown> {
   const { owner } = await openDesk(home, { leaves: true });
@@ -82,17 +73,14 @@ async function atTheDesk(home: TestHome): Promise<unknown> {
   return owner.call('settings.get', {});
 }
 
-function takeSettingOut(home: TestHome, name: string): void {
-  const file = path.join(home.paths.config, 'settings.json');
-  const { [name]: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-  writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
-}
-
 const proxy = 'http://127.0.0.1:9';
 
 describe('a headless broker in a home of the app', () => {
   it('settings.json: sets nothing to a value from the file before the vault was asked', async () => {
-    const home = await closedDesk();
+    const home = newHome({ vault: 'keychain' });
+    const desk = await openDesk(home);
+    await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+    await desk.stop();
     writeSettings(home, { httpsProxy: proxy });
     const { line, stop } = await openHeadless(home);
     const set = line.request('settings.set', { name: 'httpsProxy', value: proxy });
@@ -111,7 +99,9 @@ describe('a setting that only takes away, written before the app first opened th
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
     await desk.stop();
-    takeSettingOut(home, 'lockAfter');
+    const file = path.join(home.paths.config, 'settings.json');
+    const { lockAfter: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
     expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
   });
 });
@@ -119,19 +109,15 @@ describe('a setting that only takes away, written before the app first opened th
 const early = { ...allowed, resource: 'https://server.invalid/early' };
 const evil = { ...allowed, resource: 'https://server.invalid/evil' };
 
-function copyOf(home: TestHome): TestHome {
-  const copy = newHome({ vault: 'keychain' });
-  copyFolder(home.folder, copy.folder);
-  return copy;
-}
-
 describe('a headless broker on a copy of the home', () => {
   it('gives nothing after the app changed the home', async () => {
     const home = newHome({ vault: 'keychain' });
     const first = await openHeadless(home);
     await first.line.request('permission.set', early);
     await first.stop();
-    const other = await openHeadless(copyOf(home));
+    const copy = newHome({ vault: 'keychain' });
+    copyFolder(home.folder, copy.folder);
+    const other = await openHeadless(copy);
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('proxy.list', {});

@@ -14,18 +14,14 @@ import { VaultItems, type ItemParts as VaultItemsParts } from '../../src/store/v
 import { type Records, recordsOf } from '../../src/broker/records/records.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { Broker, type LoginRequest } from '../../src/broker/broker.ts';
-import type { SignIn } from '../../src/broker/records/sign-in.ts';
-import {
-  ApprovalRequests,
-  type ApprovalRequest,
-} from '../../src/broker/approval-requests/approval-requests.ts';
+import { ApprovalRequests } from '../../src/broker/approval-requests/approval-requests.ts';
 import type { Question } from '../../src/broker/approval-requests/question.ts';
 import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import { type BrokerParts, brokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
-import type { Token, TokenRequest } from '../../src/broker/request.ts';
+import type { TokenRequest } from '../../src/broker/request.ts';
 import { requireShowable } from '../../src/daemon/methods/open-requests.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
@@ -57,45 +53,13 @@ export interface RigOptions {
   /** The same for the document, whose number is in a vault of its own here. */
   readonly documentFront?: (vault: Vault) => Vault;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
-  readonly after?: Rig;
+  readonly after?: { readonly folder: string; readonly vault: WatchedVault };
 }
 
 export interface Person {
   account: string;
   /** False: looks at the page and does nothing. */
   isThere: boolean;
-}
-
-export interface Rig {
-  readonly broker: Broker;
-  readonly parts: BrokerParts;
-  readonly clock: HandClock;
-  readonly vault: WatchedVault;
-  readonly endpoint: string;
-  readonly folder: string;
-  /** URLs of all requests that left, in order. */
-  readonly fetched: string[];
-  /** Those whose answer was read to its end. */
-  readonly readUp: string[];
-  /** Authorization URLs that were shown. */
-  readonly pages: string[];
-  /** Addresses that the browser was given, which redirect to those URLs. */
-  readonly opened: string[];
-  readonly person: Person;
-  /** Resolves when all visits to pages have ended. */
-  readonly visited: () => Promise<void>;
-  /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
-  readonly ask: (request?: Partial<TokenRequest>) => Promise<Token>;
-  readonly allow: (appId?: string, scope?: readonly string[], endpoint?: string) => Promise<void>;
-  readonly login: (asked?: Partial<LoginRequest>) => Promise<SignIn>;
-  /** The one sign-in there is. */
-  readonly signIn: () => SignIn;
-  /** Resolves with the first open question of this kind. */
-  readonly question: (kind: Question['kind']) => Promise<ApprovalRequest>;
-  /** What was written to disk: every file of the state folder with its inode and size. */
-  readonly footprint: () => Record<string, string>;
-  /** The text of every file of the state folder. */
-  readonly texts: () => string[];
 }
 
 /** The root key of every test home. */
@@ -156,7 +120,7 @@ export const inWorld = (world: TestWorld): Surroundings => ({
   visit: (url, { account }) => world.signIn(url, { account }),
 });
 
-export async function brokerRig(surroundings: Surroundings, options: RigOptions = {}): Promise<Rig> {
+export async function brokerRig(surroundings: Surroundings, options: RigOptions = {}) {
   const folder = options.after?.folder ?? temporaryFolder();
   const clock = new HandClock();
   const vault = options.after?.vault ?? watchedVault();
@@ -205,13 +169,19 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     vault,
     endpoint,
     folder,
+    /** URLs of all requests that left, in order. */
     fetched,
+    /** Those whose answer was read to its end. */
     readUp,
+    /** Authorization URLs that were shown. */
     pages,
+    /** Addresses that the browser was given, which redirect to those URLs. */
     opened,
     person,
+    /** Resolves when all visits to pages have ended. */
     visited,
-    ask: async (request = {}) =>
+    /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
+    ask: async (request: Partial<TokenRequest> = {}) =>
       broker.tokenRequests.answer({
         appId: 'editor',
         resource: endpoint,
@@ -220,7 +190,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
         signal: gone.signal,
         ...request,
       }),
-    allow: (appId = 'editor', scope, where = endpoint) =>
+    allow: (appId = 'editor', scope?: readonly string[], where = endpoint) =>
       broker.consent.decide({
         appId,
         endpoint: where,
@@ -228,16 +198,19 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
         createdAt: clock.now(),
         ...(scope ? { scope: [...scope] } : {}),
       }),
-    login: (asked = {}) =>
+    login: (asked: Partial<LoginRequest> = {}) =>
       broker.login({ resource: endpoint, method: 'browser', timeout: 60_000, signal: gone.signal, ...asked }),
+    /** The one sign-in there is. */
     signIn: () => only(parts.signIns.all()),
-    question: async (kind) => {
+    /** Resolves with the first open question of this kind. */
+    question: async (kind: Question['kind']) => {
       for (;;) {
         const open = parts.approvalRequests.list().find(({ question }) => question.kind === kind);
         if (open) return open;
         await new Promise((resolve) => changes.addEventListener('change', resolve, { once: true }));
       }
     },
+    /** What was written to disk: every file of the state folder with its inode and size. */
     footprint: () =>
       Object.fromEntries(
         readdirSync(folder).map((name) => {
@@ -245,9 +218,12 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
           return [name, `${ino} ${size}`];
         }),
       ),
+    /** The text of every file of the state folder. */
     texts: () => readdirSync(folder).map((name) => readFileSync(path.join(folder, name), 'utf8')),
   };
 }
+
+export type Rig = Awaited<ReturnType<typeof brokerRig>>;
 
 /** `editor` has its first token. */
 export async function usedRig(...how: Parameters<typeof brokerRig>): Promise<Rig> {

@@ -1,20 +1,12 @@
 /** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, dev/internals.md). */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
-import { brokerRig, inWorld, refusal, type Rig } from './rig.ts';
+import { brokerRig, inWorld, refusal } from './rig.ts';
 import { worldAndSite } from './places.ts';
 
 const { world, site } = worldAndSite();
 
 const both = ['notes:read', 'notes:write'];
-
-/** A sign-in with both scopes, and an editor that may only read. */
-async function readerBesideWriter(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
-  await rig.login({ scope: both });
-  await rig.allow('editor', ['notes:read']);
-  return rig;
-}
 
 const refreshes = (): number => world.counts().authorizationServer.refreshes;
 
@@ -23,7 +15,9 @@ const scopeAsked = (page: string | undefined): string[] =>
 
 describe('a program with a narrow permission', () => {
   it('PROMISE-10: gets a narrowed token, never the broad one that is in memory', async () => {
-    const rig = await readerBesideWriter();
+    const rig = await brokerRig(inWorld(world));
+    await rig.login({ scope: both });
+    await rig.allow('editor', ['notes:read']);
     await rig.allow('agent', both);
     const before = refreshes();
     const broad = await rig.ask({ appId: 'agent' });

@@ -24,11 +24,6 @@ function honestOffer(identity: Identity, line: string, more: object = {}) {
   return { ...offer, proof: brokerProof(keyFromText(identity.key), t) };
 }
 
-function answerTo(line: string, result: object): string {
-  const { id } = JSON.parse(line);
-  return JSON.stringify({ jsonrpc: '2.0', id, result });
-}
-
 describe('a key that the broker refuses', () => {
   test.each([
     ['unpaired', async () => undefined],
@@ -77,7 +72,9 @@ describe('a squatter on the socket', () => {
     ],
   ])('%s hears a hello and nothing more', async (_name, offer) => {
     const paths = temporaryHome();
-    const squatter = await squat(paths, (line) => answerTo(line, offer(line)));
+    const squatter = await squat(paths, (line) =>
+      JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: offer(line) }),
+    );
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'handshake_failed' });
     expect(methodsIn(squatter.heard())).toEqual(['hello']);
     expect(squatter.heard()).not.toContain(identity.key);

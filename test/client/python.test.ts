@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { KeyturnError, reasons } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
-import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
 import { squat } from './squatter.ts';
@@ -16,14 +15,10 @@ const vectorsFile = path.join(import.meta.dirname, '..', 'ipc', 'wire', 'handsha
 const homeOf = (paths: HomePaths): Record<string, string> => ({ KEYTURN_HOME: path.dirname(paths.run) });
 
 /** Pairs without a broker: the key file alone. */
-function enrolled(paths: HomePaths, identity: Identity = newIdentity()): string {
+function enrolled(paths: HomePaths): string {
   const file = appKeyFile(paths, 'notes');
-  writeAppKeyFile(file, identity);
+  writeAppKeyFile(file, { appId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId });
   return file;
-}
-
-function newIdentity(): Identity {
-  return { appId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
 }
 
 const ask = async (paths: HomePaths) =>

@@ -12,7 +12,8 @@ const hour = 3_600_000;
 async function asking(until?: number) {
   const rig = await brokerRig(inWorld(world));
   await rig.broker.consent.decide({
-    ...place(rig),
+    appId: 'editor',
+    endpoint: rig.endpoint,
     decision: 'allow',
     scope: ['notes:read'],
     createdAt: rig.clock.wall(),
@@ -22,8 +23,6 @@ async function asking(until?: number) {
   asked.catch(() => undefined);
   return { rig, asked, id: (await rig.question('allow')).id };
 }
-
-const place = ({ endpoint }: Rig) => ({ appId: 'editor', endpoint });
 
 const kept = (rig: Rig) => rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
 

@@ -29,6 +29,7 @@ function processNamed(run: string): AppProcess & { nowIs: ProcessState } {
 }
 
 const never = { interaction: 'never' } as const;
+const refused = { reason: 'consent_required' };
 
 describe('an approval for this run', () => {
   it('applies to the run that asked, is not stored, and ends with it', async () => {
@@ -38,14 +39,12 @@ describe('an approval for this run', () => {
     parts.approvalRequests.answer((await question('allow')).id, 'approve', { run: true });
     const token = await asked;
     expect((await ask({ ...never, appProcess })).tokenId).toBe(token.tokenId);
-    expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject({
-      reason: 'consent_required',
-    });
-    expect(await refusal(ask(never))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject(refused);
+    expect(await refusal(ask(never))).toMatchObject(refused);
     expect(texts().join('\n')).not.toContain('"decision"');
 
     broker.consent.endRun('run 1');
-    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
     expect(parts.temporary.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
@@ -58,10 +57,10 @@ describe('an approval for this run', () => {
     clock.advance(30 * minute - 1);
     await ask({ ...never, appProcess });
     appProcess.nowIs = 'changed';
-    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
     appProcess.nowIs = 'same';
     clock.advance(1);
-    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
   });
 
   it('is ended by the owner, and by the owner’s next decision about the program', async () => {
@@ -88,7 +87,6 @@ describe('an approval for this run', () => {
 
 describe('an approval for once', () => {
   const once = { once: true } as const;
-  const refused = { reason: 'consent_required' };
 
   it('gives the run that asked one token, and the next request raises a new question', async () => {
     const { ask, question, parts, texts } = await rig();
@@ -170,9 +168,7 @@ describe('an approval for a time', () => {
     parts.approvalRequests.answer((await question('allow')).id, 'approve', { time: minute });
     await asked;
     clock.advance(minute);
-    expect(await refusal(ask({ ...never, scope: ['notes:write'] }))).toMatchObject({
-      reason: 'consent_required',
-    });
+    expect(await refusal(ask({ ...never, scope: ['notes:write'] }))).toMatchObject(refused);
     expect((await ask(never)).scope).toEqual(['notes:read']);
   });
 });
@@ -187,7 +183,7 @@ it('a process that runs another program by now voids its question', async () => 
   expect(() => parts.approvalRequests.answer(id, 'approve')).toThrow(
     expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
   );
-  expect(await asked).toMatchObject({ reason: 'consent_required' });
+  expect(await asked).toMatchObject(refused);
   expect(parts.permissions.find('editor', endpoint, clock.now())).toBeUndefined();
   expect(parts.approvalRequests.list()).toEqual([]);
   await parts.audit.flush();

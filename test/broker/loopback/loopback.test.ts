@@ -226,16 +226,11 @@ describe('two sign-ins with one redirect URI', () => {
 });
 
 describe('a port', () => {
-  async function takenPort(host: string): Promise<number> {
+  it.each(['127.0.0.1', '::1'])('refuses by name a port that another program holds on %s', async (host) => {
     const port = await freePort();
     const squatter = createServer().listen(port, host);
     await once(squatter, 'listening');
     onTestFinished(() => void squatter.close());
-    return port;
-  }
-
-  it.each(['127.0.0.1', '::1'])('refuses by name a port that another program holds on %s', async (host) => {
-    const port = await takenPort(host);
     const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
     expect(error).toMatchObject({
       reason: 'redirect_port_taken',
@@ -249,20 +244,15 @@ describe('a port', () => {
 });
 
 describe('closing', () => {
-  /** The grace for answers ends only when the test says so. */
-  function holdGrace(): { over(): void } {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    return { over: () => void vi.runAllTimers() };
-  }
-
   it('does not wait for a connection that a browser opened in advance', async () => {
     const receiver = await new Loopback().open();
     const { port, hostname } = new URL(receiver.redirectUri);
     const idle = connect(Number(port), hostname);
     await once(idle, 'connect');
     await send(receiver.redirectUri); // by now the server has taken the one before it, too
-    holdGrace();
+    // The grace for answers doesn't end.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const ended = once(idle, 'close');
     await receiver.close();
     await ended;

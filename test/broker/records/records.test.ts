@@ -5,12 +5,11 @@ import { signInRules, type SignIn } from '../../../src/broker/records/sign-in.ts
 import { SignIns } from '../../../src/broker/records/sign-ins.ts';
 import { Apps, appSchema } from '../../../src/broker/records/app.ts';
 import { Permissions, permissionSchema, type Permission } from '../../../src/broker/records/permission.ts';
-import type { RecordList } from '../../../src/store/home-document.ts';
+import { type RecordList, listOf } from '../../../src/store/home-document.ts';
 import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { z } from 'zod';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { registrationAt } from '../../oauth/parties.ts';
-import { listOf } from '../../../src/store/home-document.ts';
 import { itemsOf, newRecords, refusal, testDocument } from '../rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { openWorld } from '../../support/world.ts';
-import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
 
 const hour = 3_600_000;
 
@@ -20,13 +20,11 @@ async function siblings({ sharesGrants = true } = {}) {
   return { rig, world, other };
 }
 
-const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
-
 describe('a sign-in that the server ended together with a revoked one', () => {
   it('names the revoked sign-in and its time, and opens no page', async () => {
     const { rig, other } = await siblings();
     rig.clock.advance(hour);
-    const refused = await refusal(askAtHome(rig));
+    const refused = await refusal(rig.ask({ account: 'home' }));
     expect(refused).toMatchObject({
       reason: 'login_required',
       rule: 'Only you can renew a sign-in that you revoked',

@@ -1,7 +1,7 @@
 /** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
 import { describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
-import { type SignInSecret, type RefreshAttempt } from '../../../src/broker/tokens/sign-in-secret.ts';
+import type { SignInSecret } from '../../../src/broker/tokens/sign-in-secret.ts';
 import { explainSignIn, lostRefreshOf } from '../../../src/broker/explain.ts';
 import { deadOrigin, type Page } from '../../oauth/site.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
@@ -23,11 +23,6 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
 /** The item in the vault, as a broker that starts now would read it. */
 const inVault = async ({ vault, signIn }: Rig): Promise<SignInSecret> =>
   JSON.parse(await vault.get(signIn().item ?? '')) as SignInSecret;
-
-/** As a broker leaves it that ends during a refresh, for the next one. */
-async function cutOff(rig: Rig, attempt: RefreshAttempt): Promise<void> {
-  await rig.parts.refresher.secrets.write(rig.signIn().item ?? '', { ...(await inVault(rig)), attempt });
-}
 
 const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
   status,
@@ -121,7 +116,8 @@ describe('an attempt', () => {
   ])('%s is reported if the server refuses the refresh token', async (_what, more, known) => {
     const { rig, server } = await needingRefresh();
     const attempt = { startedAt, ...more };
-    await cutOff(rig, attempt);
+    // As a broker leaves it that ends during a refresh, for the next one.
+    await rig.parts.refresher.secrets.write(rig.signIn().item ?? '', { ...(await inVault(rig)), attempt });
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     const { state } = rig.signIn();

@@ -9,7 +9,7 @@ import { openVault, type LockableVault } from '../../../src/vault/open.ts';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
-import { inWorld, brokerRig, refusal, turnOfEvents, type Rig } from '../../broker/rig.ts';
+import { inWorld, brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
 import { worldOfFile } from '../../broker/places.ts';
 
 const world = worldOfFile();
@@ -40,18 +40,18 @@ async function deskFor({
     log: () => undefined,
   });
   onTestFinished(() => vaultLock.stop());
-  return { rig, vaultLock, watch, bus, settings, rows: () => vaultRows(rig) };
-}
-
-function vaultRows(rig: Rig): string[] {
-  const lines = readFileSync(path.join(rig.folder, 'audit.jsonl'), 'utf8').trim().split('\n');
-  const rows = lines.map((line) => JSON.parse(line) as { event: string; outcome: string });
-  return rows.filter(({ event }) => event === 'vault').map(({ outcome }) => outcome);
+  const rows = () => {
+    const lines = readFileSync(path.join(rig.folder, 'audit.jsonl'), 'utf8').trim().split('\n');
+    const all = lines.map((line) => JSON.parse(line) as { event: string; outcome: string });
+    return all.filter(({ event }) => event === 'vault').map(({ outcome }) => outcome);
+  };
+  return { rig, vaultLock, watch, bus, settings, rows };
 }
 
 const here = (): AbortSignal => new AbortController().signal;
 const client = { role: 'app' } as const;
 const owner = { role: 'owner' } as const;
+const locked = { reason: 'locked' };
 
 describe('locking', () => {
   it('drops root key and access tokens, and refuses requests for the vault', async () => {
@@ -67,7 +67,7 @@ describe('locking', () => {
     await vaultLock.lock('locked');
     expect(rig.parts.cache.of(rig.signIn().id)).toEqual([]);
     expect(apiKeys.held(key.id)).toBeUndefined();
-    expect(await refusal(vault.root())).toMatchObject({ reason: 'locked' });
+    expect(await refusal(vault.root())).toMatchObject(locked);
     expect(await refusal(rig.ask())).toMatchObject({
       reason: 'locked',
       hint: 'Unlock it with: keyturn unlock',
@@ -86,13 +86,13 @@ describe('locking', () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
     for (const method of ['token.get', 'token.reject', 'signIn.list', 'subscribe'] as const) {
-      expect(() => vaultLock.admit(client, method)).toThrow(expect.objectContaining({ reason: 'locked' }));
+      expect(() => vaultLock.admit(client, method)).toThrow(expect.objectContaining(locked));
     }
-    expect(() => vaultLock.admit(owner, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    expect(() => vaultLock.admit(owner, 'token.get')).toThrow(expect.objectContaining(locked));
     for (const method of ['signIn.list', 'status', 'signIn.revoke', 'vault.unlock', 'broker.stop'] as const) {
       expect(() => vaultLock.admit(owner, method)).not.toThrow();
     }
-    expect(() => vaultLock.refuseIfLocked()).toThrow(expect.objectContaining({ reason: 'locked' }));
+    expect(() => vaultLock.refuseIfLocked()).toThrow(expect.objectContaining(locked));
     await vaultLock.unlock({}, here());
     expect(() => vaultLock.admit(client, 'token.get')).not.toThrow();
   });
@@ -112,7 +112,7 @@ describe('locking', () => {
     await rig.parts.audit.flush();
     await turnOfEvents();
     expect(rows()).toEqual(['locked']);
-    expect(() => vaultLock.admit(client, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    expect(() => vaultLock.admit(client, 'token.get')).toThrow(expect.objectContaining(locked));
     held.release();
     expect(await locking).toBe(before + 1);
     await asking.catch(() => undefined);
@@ -175,9 +175,7 @@ describe('unlocking', () => {
     await vaultLock.lock('locked');
     const pauses: number[] = [];
     for (let wrong = 0; wrong < 11; wrong += 1) {
-      expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({
-        reason: 'locked',
-      });
+      expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject(locked);
       const soon = (await refusal(vaultLock.unlock({ passphrase: 'right' }, here()))) as {
         retryAfter: number;
       };
@@ -194,9 +192,7 @@ describe('unlocking', () => {
     expect(rows().filter((outcome) => outcome === 'unlock: locked')).toHaveLength(11);
     expect(rows().at(-1)).toBe('unlocked');
     await vaultLock.lock('locked');
-    expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({
-      reason: 'locked',
-    });
+    expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject(locked);
     rig.clock.advance(1000);
     await vaultLock.unlock({ passphrase: 'right' }, here());
   });
@@ -208,7 +204,7 @@ describe('unlocking', () => {
     await turnOfEvents();
     await vaultLock.lock('locked');
     answered.resolve();
-    expect(await refusal(unlocking)).toMatchObject({ reason: 'locked' });
+    expect(await refusal(unlocking)).toMatchObject(locked);
     expect(watch.state.state).toBe('locked');
     expect(await refusal(rig.parts.vault.root())).toMatchObject({ kind: 'locked' });
   });

@@ -167,16 +167,11 @@ describe('unlike clients on one server', () => {
   });
 });
 
-/** The entry that docs/guides/connect-clients.md shows, with the server of this test. */
-function entryOnPage(): Entry {
-  const [text = ''] = codeBlocks(page('docs/guides/connect-clients.md'), 'json');
-  const configuration = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
-  const { mcpServers } = JSON.parse(configuration) as { mcpServers: { notes: Entry } };
-  return mcpServers.notes;
-}
-
 it('a new user gets from the page to the first call: connect, answer, paste', async () => {
-  const entry = entryOnPage();
+  // The entry that docs/guides/connect-clients.md shows, with the server of this test.
+  const [text = ''] = codeBlocks(page('docs/guides/connect-clients.md'), 'json');
+  const shown = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
+  const { notes: entry } = (JSON.parse(shown) as { mcpServers: { notes: Entry } }).mcpServers;
   const { args } = entry;
   const name = args.at(-1) ?? '';
   const connecting = home.start(['connect', world.protectedServer.resource, '--as', name]);

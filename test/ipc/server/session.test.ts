@@ -15,8 +15,9 @@ import {
   request,
   startRig,
   startSlowRig,
+  type HelloChanges,
+  type Rig,
 } from '../rig.ts';
-import type { HelloChanges, Rig } from '../rig.ts';
 
 /** A hello of an app that is known; the answer has not come yet. */
 function saidHello(rig: Rig, changes: HelloChanges = {}) {
@@ -40,12 +41,6 @@ describe('the handshake', () => {
     expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
     expect(await client.next()).toMatchObject({ result: { appId: identity.appId, params: { a: 1 } } });
     expect(rig.server.callers()).toMatchObject([{ appId: identity.appId, role: 'app' }]);
-  });
-
-  test('gives the owner its role', async () => {
-    const rig = await startRig();
-    await admitted(rig, rig.enrol('owner'));
-    expect(rig.server.callers()).toMatchObject([{ role: 'owner' }]);
   });
 
   test('makes another nonce and proof each time for the same hello', async () => {

@@ -7,8 +7,8 @@ import type { AuthorizationServer } from '../../../src/oauth/discovery/authoriza
 import {
   buildAuthorizationRequest,
   processAuthorizationResponse,
+  type StartedAuthorization,
 } from '../../../src/oauth/grants/authorization.ts';
-import type { StartedAuthorization } from '../../../src/oauth/grants/authorization.ts';
 import type { Registration } from '../../../src/oauth/client/registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';

@@ -9,7 +9,7 @@ import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorizati
 import { registrationAt, serverAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
 import { now, siteOfFile, type Asked, type Page } from '../site.ts';
-import { resource, tokenRequests } from '../token-requests.ts';
+import { jwt, resource, tokenRequests } from '../token-requests.ts';
 
 const site = await siteOfFile();
 const { refreshed } = tokenRequests(site);
@@ -45,14 +45,6 @@ const decoded = (part: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(part, 'base64url').toString());
 
 const proofs = () => site.asked.map(({ headers }: Asked) => read(headers['dpop']).claims);
-
-/** A JWT with these claims. Nobody here checks its signature. */
-function jwtWith(claims: object): string {
-  return [{ alg: 'ES256' }, claims]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-    .concat('c2ln')
-    .join('.');
-}
 
 describe('a proof', () => {
   it('P-7: names method, URL and time of its request, and holds no private key', async () => {
@@ -125,7 +117,7 @@ describe('the nonce of an authorization server', () => {
 
 it.each([
   ['a Bearer token', { ...good, token_type: 'Bearer' }],
-  ['a token of another key', { ...good, access_token: jwtWith({ cnf: { jkt: 'A'.repeat(43) } }) }],
+  ['a token of another key', { ...good, access_token: jwt({ cnf: { jkt: 'A'.repeat(43) } }) }],
 ])('P-9: an answer with %s is refused, and a rotated refresh token kept', async (_what, body) => {
   site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
   const kept: string[] = [];

@@ -26,14 +26,9 @@ describe('a real keyring', () => {
   beforeAll(requireTestKeyring);
   afterAll(removeFreshItems);
 
-  async function own() {
-    const session = await ofTest(ownKeyring());
-    return { session, spawn: () => forkWorker(session.env) };
-  }
-
   test('that locks is keychainLocked: only a person can open its prompt again', async () => {
-    const { session, spawn } = await own();
-    const started = vi.fn(spawn);
+    const session = await ofTest(ownKeyring());
+    const started = vi.fn(() => forkWorker(session.env));
     const { guard, unlock, watch } = watched(() => started());
     await guard.set('grant', 'kept');
     await session.lock();

@@ -19,7 +19,9 @@ test('one keychain item is one vault item, and holds nothing readable', async ()
   onTestFinished(() => items.close());
   await vault.set('grant', 'a refresh token');
   await vault.set('grant', 'the next refresh token');
-  expect(await accountsOf(service)).toEqual(['grant', 'root']);
+  const { default: keytar } = await import('keytar');
+  const accounts = (await keytar.findCredentials(service)).map(({ account }) => account);
+  expect(accounts.toSorted()).toEqual(['grant', 'root']);
   expect(await items.get('grant')).not.toContain('token');
 });
 
@@ -73,9 +75,3 @@ describe('a locked keyring', () => {
     expect(await vault.get('grant')).toBe('kept');
   });
 });
-
-/** Every account of the service, in the run's keyring. */
-async function accountsOf(service: string): Promise<string[]> {
-  const { default: keytar } = await import('keytar');
-  return (await keytar.findCredentials(service)).map(({ account }) => account).toSorted();
-}

@@ -21,6 +21,7 @@ import { memoryKeychain } from '../doubles.ts';
 import { newPlace, passphraseVault, said, sealedVault, type PassphraseVault } from '../vaults.ts';
 
 const correct = 'correct horse';
+const locked = { reason: 'locked' };
 
 async function unlocked(folder = newPlace()): Promise<PassphraseVault> {
   const vault = passphraseVault(folder);
@@ -48,7 +49,7 @@ describe('the passphrase', () => {
     const vault = await unlocked();
     await vault.set('a', 'kept');
     const wrong: unknown = await vault.store.unlock('wrong battery').catch((error: unknown) => error);
-    expect(wrong).toMatchObject({ reason: 'locked' });
+    expect(wrong).toMatchObject(locked);
     expect(`${String(wrong)} ${JSON.stringify(wrong)}`).not.toContain('battery');
     expect(await vault.get('a')).toBe('kept');
   });
@@ -64,13 +65,11 @@ describe('the passphrase', () => {
     const vault = await unlocked(folder);
     await vault.set('a', 'kept');
     const [root, before] = [await vault.root(), readFileSync(path.join(folder, 'a'))];
-    await expect(vault.store.changePassphrase('guess', 'new one')).rejects.toMatchObject({
-      reason: 'locked',
-    });
+    await expect(vault.store.changePassphrase('guess', 'new one')).rejects.toMatchObject(locked);
     await vault.store.changePassphrase(correct, 'new one');
     expect(readFileSync(path.join(folder, 'a'))).toEqual(before);
     const again = passphraseVault(folder);
-    await expect(again.store.unlock(correct)).rejects.toMatchObject({ reason: 'locked' });
+    await expect(again.store.unlock(correct)).rejects.toMatchObject(locked);
     await again.store.unlock('new one');
     expect(await again.get('a')).toBe('kept');
     expect((await again.root()).equals(root)).toBe(true);
@@ -96,7 +95,7 @@ describe('the passphrase', () => {
       if (draft) writeFileSync(`${file}.0123456789ab.new`, draft, { mode: 0o600 });
       const after = passphraseVault(folder);
       const other = opens === correct ? 'new one' : correct;
-      await expect(after.store.unlock(other)).rejects.toMatchObject({ reason: 'locked' });
+      await expect(after.store.unlock(other)).rejects.toMatchObject(locked);
       await after.store.unlock(opens);
       expect(await after.get('a')).toBe('kept');
       rmSync(`${file}.0123456789ab.new`, { force: true });
@@ -136,9 +135,9 @@ describe('the passphrase', () => {
   test('a root file of another home does not open', async () => {
     const folder = newPlace();
     await unlocked(folder);
-    await expect(passphraseVault(folder, { homeId: 'other' }).store.unlock(correct)).rejects.toMatchObject({
-      reason: 'locked',
-    });
+    await expect(passphraseVault(folder, { homeId: 'other' }).store.unlock(correct)).rejects.toMatchObject(
+      locked,
+    );
   });
 });
 
