@@ -1,55 +1,19 @@
 /**
- * The broker killed (SIGKILL) in the middle of refreshes: no sign-in is lost that the server honours, and
- * what can't be saved is told. KEYTURN_CRASH_SEED repeats a run; the soak kills two hundred times.
+ * The broker killed (SIGKILL) in the middle of refreshes: no sign-in is lost that the server honours, and what can't be
+ * saved is told. Two hundred kills at random moments under load: test/soak/crash.soak.ts.
  */
-import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { accounts, CrashHome, crashRun, killUnderLoad } from '../../support/homes/crash-home.ts';
+import { CrashHome } from '../../support/homes/crash-home.ts';
 import { until } from '../../support/home.ts';
 import type { TokenVerdict } from '../../support/bent/authorization-server.ts';
 import { type TestWorld, openWorld } from '../../support/world.ts';
-import { numberFrom } from '../../soak/report.ts';
 
 /** Seconds: a token is over again before the next kill. */
 const accessTokenLifetime = 1;
 
-/** Seconds: longer than any cycle of kill and start. */
-const refreshGrace = 3600;
-
-/** The moments are random, so a run adds little to another; the soak has the many. */
-const kills = 1;
-const seed = numberFrom('KEYTURN_CRASH_SEED', randomInt(2 ** 31));
-
-const nothingBroken = { signInsLost: 0, filesUnreadable: 0, startsBlocked: 0 };
-
-/** Many minutes for a busy machine; a quiet one needs some ten seconds. */
-const patience = 900_000;
-
-describe('a broker that is killed under load', () => {
-  it(
-    `loses no sign-in where a used refresh token may be used again (seed ${seed})`,
-    { timeout: patience },
-    async () => {
-      const world = await openWorld({ accessTokenLifetime, refreshGrace });
-      onTestFinished(() => world.close());
-      const numbers = await crashRun(world, { kills, seed });
-      expect(numbers).toMatchObject({ ...nothingBroken, faults: kills, answersLost: 0 });
-      expect(world.counts().authorizationServer).toMatchObject({
-        signIns: accounts.length,
-        refreshReuses: 0,
-      });
-    },
-  );
-});
-
-interface Opened {
-  readonly world: TestWorld;
-  readonly crash: CrashHome;
-}
-
 /** Kills the broker while it waits for a refresh, after `passing` requests; `verdict` gets what resolves when it is gone. */
 async function killedDuring(
-  { world, crash }: Opened,
+  { world, crash }: { readonly world: TestWorld; readonly crash: CrashHome },
   verdict: (gone: Promise<void>) => TokenVerdict | Promise<TokenVerdict>,
   passing = 0,
 ): Promise<boolean | undefined> {
@@ -77,7 +41,7 @@ async function killedDuring(
 
 describe('a broker that is killed', () => {
   /** One home for all, whose server ends the sign-in where a refresh token is used twice. */
-  let there: Opened;
+  let there: Parameters<typeof killedDuring>[0];
   beforeAll(async () => {
     const world = await openWorld({ accessTokenLifetime });
     const crash = new CrashHome(world);
@@ -128,15 +92,6 @@ describe('a broker that is killed', () => {
     expect(await crash.home.ok(['sign-in', 'show', after.signIn.id])).toContain('keyturn login');
     expect((await crash.token('b')).access_token).toBeTypeOf('string');
     await crash.signIn('a');
-  });
-
-  it(`under load loses only answers in flight (seed ${seed})`, { timeout: patience }, async () => {
-    const { crash, world } = there;
-    const { faults } = crash.numbers;
-    await killUnderLoad(world, crash, { kills, seed });
-    const { numbers } = crash;
-    expect(numbers).toMatchObject({ ...nothingBroken, faults: faults + kills });
-    expect(numbers.signInsKept + numbers.answersLost).toBe(accounts.length * kills);
   });
 });
 
