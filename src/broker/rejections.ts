@@ -4,6 +4,7 @@
  *
  * Invariant: only a token in memory that this app received is replaced.
  */
+import { quoted } from '../base/errors.ts';
 import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
@@ -87,9 +88,12 @@ export class Rejections {
     if (answer !== 'unknown' && isLatest) this.#suspects.delete(signIn.id);
     if (answer === 'yes' || answer === 'unknown') return true;
     const why =
-      answer === 'no'
-        ? 'the server now names another sign-in provider'
-        : 'the server now takes only tokens that are bound to a DPoP key';
+      answer === 'bound'
+        ? 'the server now takes only tokens that are bound to a DPoP key'
+        : `the server now names another sign-in provider${answer.issuers
+            .slice(0, 1)
+            .map((issuer) => `, ${quoted(issuer)}`)
+            .join('')}`;
     // Race: a refresh may have changed the record while the server was asked.
     const current = signIns.byId(signIn.id);
     if (current?.state.kind === 'active')

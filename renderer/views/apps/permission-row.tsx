@@ -4,7 +4,7 @@ import { Button } from '../../parts/button.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
-import { Address, TextList } from '../../parts/untrusted-text.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ApiKeyPlace } from '../../parts/facts.tsx';
 import { revokePermission, ManageAccessDialog } from './manage-access-dialog.tsx';
@@ -38,7 +38,7 @@ export function PermissionRow({ app, permission }: PermissionRowProps) {
       }
       actions={<PermissionActions app={app} permission={permission} />}
     >
-      <Accounts names={permission.accounts} />
+      <Accounts of={permission} />
       {isDenied && <p class="dim small">{words.deniedWhat}</p>}
       {permission.apiKey && (
         <p class="dim">
@@ -60,11 +60,23 @@ function Reach({ scope }: Pick<Permission, 'scope'>) {
 }
 
 /** Whose tokens the app gets there. */
-function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
-  if (names.length === 0) return null;
+function Accounts({ of: { accounts = [], issuers } }: { readonly of: Permission }) {
+  if (accounts.length === 0) return null;
   return (
     <p class="dim small">
-      {words.account} <TextList texts={names} />
+      {words.account}{' '}
+      {accounts.map((name, at) => (
+        <span key={`${at} ${name}`}>
+          {at > 0 && ', '}
+          <UntrustedText text={name} />
+          {issuers && (
+            <>
+              {' ('}
+              <Address url={issuers[at] ?? ''} />)
+            </>
+          )}
+        </span>
+      ))}
     </p>
   );
 }

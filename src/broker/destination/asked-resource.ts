@@ -90,17 +90,18 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
 
 /**
  * After an MCP server rejected a fresh token: does it still name the issuer of that token, and does it still take
- * Bearer tokens? Its answer decides, even if the new issuer doesn't work. `unknown` if it can't be asked now; nothing
+ * Bearer tokens? Its answer decides, even if the new issuer doesn't work: `issuers` are others, which it names now. `unknown` if it can't be asked now; nothing
  * changes then.
  */
 export async function stillNames(
   parts: BrokerParts,
   request: ResourceRequest,
   signIn: SignIn,
-): Promise<'yes' | 'no' | 'bound' | 'unknown'> {
+): Promise<'yes' | 'bound' | 'unknown' | { readonly issuers: readonly string[] }> {
   try {
     const asked = await askResource(parts, request);
-    if (!isNamed(signIn, await namedIssuers(parts, request, asked, signIn))) return 'no';
+    const issuers = await namedIssuers(parts, request, asked, signIn);
+    if (!isNamed(signIn, issuers)) return { issuers };
     if (signIn.isKeyBound || !asked.wantsBoundTokens) return 'yes';
     const place = signIn.server ?? { revision: 'current', identifier: signIn.issuer };
     return bindsTokens(await askServer(parts, request, place), asked) ? 'bound' : 'yes';

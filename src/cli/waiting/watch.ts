@@ -264,7 +264,9 @@ function tellAllow(question: Fields, isKeyturnApp: boolean): void {
   }
   const scope = text(question, 'scope');
   const account = text(question, 'account');
-  const as = account === '' ? '' : ` as ${quoted(account)}`;
+  // Where the app has an account there already, this one may be at another authorization server.
+  const at = accountsIn(question).length > 0 ? ` at ${text(question, 'issuer')}` : '';
+  const as = account === '' ? '' : ` as ${quoted(account)}${at}`;
   say(
     `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` with ${scope}` : ''}?`,
   );

@@ -17,16 +17,19 @@ export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: 
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
     ?.permissions.find((one) => one.resource === endpoint);
-  const bound = permission?.accounts ?? [];
+  const there = signIns.filter((signIn) => signIn.endpoint === endpoint && signIn.state !== 'revoked');
+  const bound = [...new Set(permission?.accounts)];
   if (bound.length > 1 && permission?.account === undefined)
-    return `${app} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
-  if (bound.length > 0) return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
-  const accounts = liveAccounts(signIns, endpoint).flatMap((account) => account ?? []);
+    return `${app} may use ${names(bound, there)} there: you will be asked which one, or use --account ACCOUNT.`;
+  if (bound.length > 0)
+    return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''], there)}.`;
+  const accounts = there.flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) {
     return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;
   }
-  if (accounts.length === 1) return `${app} will work there as ${names(accounts)}, the only account.`;
-  return `${names(accounts)} are signed in there: you will be asked which one ${app} works as, or use --account ACCOUNT.`;
+  const shown = names(accounts, there);
+  if (accounts.length === 1) return `${app} will work there as ${shown}, the only account.`;
+  return `${shown} are signed in there: you will be asked which one ${app} works as, or use --account ACCOUNT.`;
 }
 
 /** Of a request that names an account, and of a sign-in. What isn't text there is no account. */
@@ -67,7 +70,19 @@ export function otherAccounts(
   );
 }
 
-const names = (accounts: readonly string[]): string => accounts.map(quoted).join(', ');
+/** With their authorization servers, if the sign-ins are at several. One that needs a new sign-in gives way to others. */
+function names(accounts: readonly string[], there: SignIns): string {
+  const isPlain = new Set(there.map(({ issuer }) => issuer)).size < 2;
+  const shown = (name: string): readonly string[] => {
+    const own = there.filter(({ account }) => account === name);
+    const usable = own.filter(({ state }) => state !== 'signInRequired');
+    const issuers = new Set((usable.length > 0 ? usable : own).map(({ issuer }) => issuer));
+    return isPlain || issuers.size === 0
+      ? [quoted(name)]
+      : [...issuers].map((issuer) => `${quoted(name)} at ${issuer}`);
+  };
+  return [...new Set(accounts)].flatMap(shown).join(', ');
+}
 
 interface Choice {
   /** As the sentence names it. */
@@ -78,7 +93,7 @@ interface Choice {
 
 /** Begins in lower case. */
 export function choiceQuestion({ client, resource, accounts }: Choice): string {
-  return `which account should ${client} use at ${resource}, where a request names none: ${names(accounts)}?`;
+  return `which account should ${client} use at ${resource}, where a request names none: ${accounts.map(quoted).join(', ')}?`;
 }
 
 /** What follows the id in `request approve`, for each account that it may name. */

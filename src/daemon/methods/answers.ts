@@ -208,9 +208,18 @@ function fileAnswer(executable: string | undefined): Pick<AppAnswer, 'executable
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
-function accountsOf(all: SignIns, { signInIds = [] }: Permission): string[] {
+type Accounts = Pick<AppAnswer['permissions'][number], 'accounts' | 'issuers' | 'account'>;
+
+function accountsOf(all: SignIns, { endpoint, signInIds = [], account }: Permission): Accounts {
   const shown = all.shown();
-  return signInIds.flatMap((id) => shown.find((signIn) => signIn.id === id)?.account ?? []);
+  const there = new Set(all.shownFor(endpoint).map(({ issuer }) => issuer));
+  const named = signInIds.flatMap((id) => shown.find((signIn) => signIn.id === id) ?? []);
+  if (named.length === 0) return {};
+  return {
+    accounts: named.map((signIn) => signIn.account),
+    ...(there.size > 1 ? { issuers: named.map(({ issuer }) => issuer) } : {}),
+    ...(named.length > 1 && account !== undefined ? { account } : {}),
+  };
 }
 
 /** None for a permission of an API key that is no more: it gives nothing. */
@@ -228,14 +237,12 @@ function permissionAnswer(
     const key = apiKeys.shownOf(permission.endpoint);
     return key ? [{ resource: key.endpoint, apiKey: shownApiKey(key), decision, ...times }] : [];
   }
-  const accounts = accountsOf(signIns, permission);
   return [
     {
       resource: permission.endpoint,
       decision,
       ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
-      ...(accounts.length > 0 ? { accounts } : {}),
-      ...(accounts.length > 1 && permission.account !== undefined ? { account: permission.account } : {}),
+      ...accountsOf(signIns, permission),
       ...times,
     },
   ];

@@ -112,6 +112,7 @@ export const long: Lists = {
             scope: `${longName} ${scopesOf(60)}`,
             decision: 'allow',
             accounts: [longName],
+            issuers: [longAddress],
           },
           { resource: longAddress, decision: 'deny' },
         ],

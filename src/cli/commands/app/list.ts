@@ -86,9 +86,14 @@ function rows(client: App, isRefused: boolean): string[][] {
 
 const timeOf = (seconds: number | undefined): string => (seconds === undefined ? '-' : when(seconds));
 
-function accountsIn({ accounts = [], account }: Permission): string {
+function accountsIn({ accounts = [], issuers, account }: Permission): string {
   if (accounts.length === 0) return '-';
-  return accounts.map((one) => (one === account ? `${one} (chosen)` : one)).join(', ');
+  // One name may be at two authorization servers, which the choice doesn't tell apart.
+  const isOneName = new Set(accounts).size === 1;
+  return accounts
+    .map((name, at) => `${name}${issuers ? ` at ${issuers[at]}` : ''}`)
+    .map((shown, at) => (accounts[at] === account && !isOneName ? `${shown} (chosen)` : shown))
+    .join(', ');
 }
 
 function untilOf({ until, run, once }: Permission): string {

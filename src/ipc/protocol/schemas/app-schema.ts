@@ -22,6 +22,8 @@ const heldPermission = permission.extend({
   apiKey: keyPlace.optional(),
   /** The accounts that the app works as there; absent until its first token. */
   accounts: z.array(account).optional(),
+  /** The authorization server of each of these accounts, if the sign-ins there are at several. */
+  issuers: z.array(url).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
   account: account.optional(),
   /** When the broker last gave the app what this permission is for, in its present run. */
