@@ -22,6 +22,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Run, type Running, TestHome } from '../support/home.ts';
+import type { BentClient } from '../support/bent/authorization-server.ts';
 import { type Question, questionOf } from '../support/homes/ask-broker.ts';
 import * as owner from '../support/homes/owner-acts.ts';
 import { paired } from '../support/processes/program.ts';
@@ -31,7 +32,9 @@ import { openWorld, type TestWorld, type WorldOptions } from '../support/world.t
 
 interface Place {
   readonly home: TestHome;
-  readonly world: TestWorld;
+  /** The one that steps mean; the others stay, so that no later one gets their ports. */
+  world: TestWorld;
+  readonly worlds: TestWorld[];
   readonly running: Running[];
   readonly names: Names;
   /** Ends what was done to the world. */
@@ -47,6 +50,11 @@ async function answerTo(home: TestHome, kind: string, verdict: 'approve' | 'deny
   await owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, verdict);
 }
 
+const serversIn = ({ protectedServer, authorizationServer }: TestWorld) => ({
+  NOTES: protectedServer.resource,
+  ISSUER: authorizationServer.issuer,
+});
+
 /** What happens elsewhere, by the words that a line begins with; the rest are its arguments. */
 const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = {
   'the server takes': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(200),
@@ -61,6 +69,21 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'the authorization server is back': ({ held }) => held.pop()?.(),
   'the authorization server counts': ({ world }, numbers) =>
     expect(world.counts().authorizationServer).toMatchObject(JSON.parse(numbers) as object),
+  'other servers': async (place, options) => {
+    place.world = await openWorld(JSON.parse(options) as WorldOptions);
+    place.worlds.push(place.world);
+    Object.assign(place.names, serversIn(place.world));
+  },
+  'the metadata says': ({ world }, members) =>
+    (world.authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      ...(JSON.parse(members) as object),
+    })),
+  'a request with a resource gets': ({ world }, answer) =>
+    (world.authorizationServer.bend.authorizeError = ({ query }) =>
+      query.has('resource') ? (JSON.parse(answer) as Record<string, string>) : undefined),
+  'the user registers': ({ world }, client) =>
+    world.authorizationServer.addClient(JSON.parse(client) as Partial<BentClient>),
   'the person opens': ({ world }, url) => world.signIn(url),
   'the person enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),
@@ -107,17 +130,17 @@ describe.concurrent.each(globSync('*.txt', { cwd: import.meta.dirname }))('%s', 
     vi.unstubAllEnvs();
     const made = path.join(home.folder, '..', 'made');
     mkdirSync(made);
-    const names = { NOTES: world.protectedServer.resource, ISSUER: world.authorizationServer.issuer };
     const people = { ALICE: world.browser('--account alice'), BOB: world.browser('--account bob') };
     const root = path.join(import.meta.dirname, '..', '..');
     const folders = { KEYTURN_HOME: home.folder, HOME: home.env['HOME'] ?? '', PWD: made, ROOT: root };
-    place = { home, world, running: [], held: [], names: { ...names, ...people, ...folders } };
+    const names = { ...serversIn(world), ...people, ...folders };
+    place = { home, world, worlds: [world], running: [], held: [], names };
     if (broker !== 'none') await owner.startBroker(home);
   });
   afterAll(async () => {
     if (isWriting) writeFileSync(file, blocks.join(''));
     await place.home.close();
-    await place.world.close();
+    await Promise.all(place.worlds.map((world) => world.close()));
   });
 
   const parts = titles.map(

@@ -152,6 +152,15 @@ describe('a code on another device', () => {
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
   });
 
+  it('P-6: is shown with its page, which the answer may call verification_url', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.deviceAnswer = ({ body: { verification_uri_complete: _left, ...body } }) =>
+      json({ ...body, verification_uri: undefined, verification_url: body['verification_uri'] });
+    rig.login({ method: 'device' }).catch(() => undefined);
+    const { question } = await rig.question('device');
+    expect(question).toMatchObject({ url: expect.stringMatching(/\/device$/) });
+  });
+
   it.each([
     [{ verification_uri: 'javascript:alert(1)' }, 'insecure_url'],
     [{ verification_uri_complete: 'javascript:alert(1)' }, 'insecure_url'],

@@ -12,8 +12,8 @@ import { signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
 import { introspection } from '../../src/server/index.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import {
+  type BentAuthorizationServerOptions,
   openBentAuthorizationServer,
-  type Settings,
   type TokenVerdict,
 } from './bent/authorization-server.ts';
 import { sharedCertificates } from './bent/server.ts';
@@ -25,9 +25,7 @@ import {
   startProtectedServer,
 } from './servers/mcp-server.ts';
 
-export interface WorldOptions extends Partial<
-  Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace' | 'deviceAuthorization'>
-> {
+export interface WorldOptions extends BentAuthorizationServerOptions {
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
   /** The MCP server takes only tokens that are bound to a DPoP key, and both want nonces. */
