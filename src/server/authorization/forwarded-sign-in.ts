@@ -79,7 +79,10 @@ async function signIn(parts: ForwardedParts): Promise<void> {
   const result = await forwarding.signIn(asked, { clientId, scopes: scopesOf(parameters) });
   if ('page' in result) return parts.showPage(result.status ?? 200, result.page);
   if ('redirect' in result) return parts.redirect(result.redirect);
-  if ('error' in result) return parts.finish({ error: result.error, error_description: result.description });
+  if ('error' in result) {
+    const { error, description, problem } = result;
+    return parts.finish({ error, error_description: description, problem });
+  }
   const { account, scopes } = result;
   const grantId = await makeGrant(provider, settings, account, parameters, scopes);
   await result.bind(grantId);

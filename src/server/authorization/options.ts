@@ -119,7 +119,7 @@ export interface AuthorizationEvent {
   readonly account?: string;
   /** An OAuth error code, for `refused`. */
   readonly error?: string;
-  /** Why the sign-in provider failed, for `refused`. */
+  /** Why the sign-in provider or the upstream failed, for `refused`. */
   readonly problem?: string;
 }
 

@@ -211,14 +211,22 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
   );
   provider.on('grant.revoked', () => onEvent({ kind: 'revoked' }));
   const refused = (
-    ctx: { oidc: { client?: { clientId: string } | undefined } },
+    ctx: {
+      oidc: {
+        client?: { clientId: string } | undefined;
+        entities?: { Interaction?: { result?: Readonly<Record<string, unknown>> | undefined } | undefined };
+      };
+    },
     error: { error?: string },
   ): void => {
     const clientId = ctx.oidc.client?.clientId;
+    // Of a sign-in that was forwarded: what the other server said, for the operator alone.
+    const problem = ctx.oidc.entities?.Interaction?.result?.['problem'];
     onEvent({
       kind: 'refused',
       ...(clientId === undefined ? {} : { clientId }),
       ...(error.error === undefined ? {} : { error: error.error }),
+      ...(typeof problem === 'string' ? { problem } : {}),
     });
   };
   provider.on('grant.error', refused);

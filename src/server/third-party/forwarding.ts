@@ -65,8 +65,9 @@ async function start(
     await step.keep({ ...started });
     return { redirect: url };
   } catch (error) {
-    onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
-    return unavailable;
+    const problem = upstreamProblem(error);
+    onEvent({ kind: 'upstream_unavailable', problem });
+    return { ...unavailable, problem };
   }
 }
 
@@ -100,9 +101,9 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
   } catch (error) {
     // State and issuer were checked before the error was read.
     const result = failureOf(error);
-    if (result.error !== 'access_denied')
-      parts.onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
-    return result;
+    const problem = upstreamProblem(error);
+    if (result.error !== 'access_denied') parts.onEvent({ kind: 'upstream_unavailable', problem });
+    return { ...result, problem };
   }
   return accept(parts, asked, signedIn);
 }
@@ -132,8 +133,9 @@ async function accept(
   try {
     name = account ?? (await subjectBy(upstream, tokens.accessToken));
   } catch (error) {
-    onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
-    return drop(failed);
+    const problem = upstreamProblem(error);
+    onEvent({ kind: 'upstream_unavailable', problem });
+    return drop({ ...failed, problem });
   }
   const given = new Set(tokens.scope.split(' '));
   const scopes = asked.scopes.filter(
@@ -143,6 +145,7 @@ async function accept(
     return drop({
       error: 'access_denied',
       description: 'the upstream authorization server granted none of the scopes',
+      problem: 'it granted none of the scopes',
     });
   const bind = async (grantId: string): Promise<void> => {
     const at = Math.floor(now() / 1000);

@@ -226,6 +226,19 @@ describe('an upstream that fails', () => {
     );
   });
 
+  it('TP-9: is named to the operator in its own words, without what could be a secret', async () => {
+    const code = 'k3j4h5k6j7h8g9f0a1b2';
+    const words = `the redirect_uri is not registered (${code})`;
+    for (const error of ['unauthorized_client', 'access_denied']) {
+      bend({ redirect: { error, error_description: words, code: undefined } });
+      const { back } = await authorize(flow);
+      expect(back.get('error_description')).toContain('the upstream');
+      expect(back.toString()).not.toContain('registered');
+      const { problem } = flow.events.findLast(({ kind }) => kind === 'refused') ?? {};
+      expect(problem).toBe(`the error "${error}": "the redirect_uri is not registered (…)"`);
+    }
+  });
+
   it('TP-9: with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationOf(flow).url);

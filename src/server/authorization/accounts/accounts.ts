@@ -50,6 +50,8 @@ export type ForwardedResult =
   | {
       readonly error: 'access_denied' | 'invalid_scope' | 'server_error' | 'temporarily_unavailable';
       readonly description: string;
+      /** What the operator's event says of it. */
+      readonly problem?: string;
     }
   | { readonly page: string; readonly status?: number }
   | { readonly redirect: string };

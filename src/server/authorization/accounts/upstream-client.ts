@@ -39,15 +39,22 @@ export type MetadataPlace = 'oidc' | 'oauth2';
 /** What this server finds wrong with an upstream, in our words. */
 export class UpstreamFault extends Error {}
 
-/** Why the upstream failed, for the operator's events: codes and our own words, never text that could hold a secret. */
+/** Why the upstream failed, for the operator's events: what it said, without what could be a secret, or our own words. */
 export function upstreamProblem(error: unknown): string {
-  if (error instanceof openid.ResponseBodyError)
-    return `status ${error.status} ${quotedWithheld(error.error)}`;
-  if (error instanceof openid.AuthorizationResponseError) return `the error ${quotedWithheld(error.error)}`;
+  if (error instanceof openid.ResponseBodyError) return `status ${error.status} ${upstreamWords(error)}`;
+  if (error instanceof openid.AuthorizationResponseError) return `the error ${upstreamWords(error)}`;
   if (error instanceof openid.ClientError) return `${error.message} (${error.code ?? 'no code'})`;
   if (error instanceof KeyturnError) return `${error.reason}: ${error.message}`;
   if (error instanceof UpstreamFault) return error.message;
   return error instanceof TypeError ? networkProblem(error) : 'an answer that can’t be used';
+}
+
+type OAuthError = Pick<openid.ResponseBodyError, 'error' | 'error_description'>;
+
+/** RFC 6749 §5.2. In a sentence, a long word with a digit may be a code, a token or a key. */
+function upstreamWords({ error, error_description: description = '' }: OAuthError): string {
+  const words = description.replaceAll(/[^\s"'(),:;]{12,}/g, (word) => (/\d/.test(word) ? '…' : word));
+  return quotedWithheld(error) + (words === '' ? '' : `: ${quotedWithheld(words)}`);
 }
 
 /** Seconds for each request: a user or a program waits for it. */
