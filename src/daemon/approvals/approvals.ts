@@ -12,13 +12,13 @@ import { answerInTime } from '../../broker/approval-requests/approval-requests.t
 import type { Broker } from '../../broker/broker.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import type { MethodName, WideningMethod } from '../../ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { AppProcesses } from '../apps/app-processes.ts';
 import { commandApprovalFor } from './widening-methods.ts';
 import type { CommandApprovalParts } from './widening-methods.ts';
 import { keyPermissionChange, permissionChange } from './widening.ts';
-import type { ApiKeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
+import type { PermissionChange } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const waitKey = 'command';
@@ -72,12 +72,8 @@ export class Approvals {
 
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */
   async #record(request: CommandApproval, verdict: Verdict): Promise<void> {
-    const { audit } = this.#parts.broker.parts;
-    await audit.record({
-      event: 'command',
-      outcome: `${commandName(request)}: ${verdict}`,
-      ...placeOf(request),
-    });
+    const outcome = `${commandName(request)}: ${verdict}`;
+    await this.#parts.broker.parts.audit.record({ event: 'command', outcome, ...placeOf(request) });
   }
 
   #refuseTooSoon(): void {
@@ -97,9 +93,9 @@ function permissionChangeOf(
   method: MethodName,
   params: unknown,
 ): PermissionChange | undefined {
-  if (method === 'permission.set') return permissionChange(broker, params as PermissionParams);
+  if (method === 'permission.set') return permissionChange(broker, params as ParamsOf<'permission.set'>);
   if (method === 'apiKey.permission.set')
-    return keyPermissionChange(broker, params as ApiKeyPermissionParams);
+    return keyPermissionChange(broker, params as ParamsOf<'apiKey.permission.set'>);
   return undefined;
 }
 
@@ -115,16 +111,12 @@ function placeOf(request: CommandApproval): { app?: string; endpoint?: string; i
     case 'endDenial':
       return { app: request.appName, endpoint: request.endpoint };
     case 'apiKey':
-      return { endpoint: request.endpoint };
-    case 'signIn':
-      return {
-        endpoint: request.endpoint,
-        issuer: request.issuer,
-      };
-    case 'oauthClient':
-      return { issuer: request.issuer };
     case 'proxy':
       return { endpoint: request.endpoint };
+    case 'signIn':
+      return { endpoint: request.endpoint, issuer: request.issuer };
+    case 'oauthClient':
+      return { issuer: request.issuer };
     case 'exception':
       return { endpoint: request.server };
     default:

@@ -11,7 +11,7 @@ import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import type { Proxies } from '../../broker/records/proxy.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { isWidening, methodRow } from '../../ipc/protocol/methods.ts';
+import { alwaysWidens, isWidening, methodRow } from '../../ipc/protocol/methods.ts';
 import type {
   MaybeWideningMethod,
   MethodName,
@@ -32,8 +32,8 @@ import {
   keyDenialEndRequest,
   keyPermissionRequest,
   permissionRequest,
-} from './permission-requests.ts';
-import { endsApiKeyDenial, endsDenial, requireKey, widensApiKey, widensPermission } from './widening.ts';
+  requireKey,
+} from './widening.ts';
 
 export interface CommandApprovalParts {
   readonly broker: Broker;
@@ -43,161 +43,114 @@ export interface CommandApprovalParts {
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
 }
 
-interface Widening<M extends WideningMethod> {
-  /**
-   * What the user of the Keyturn app is asked. Undefined: the request widens nothing. Throws what the method would
-   * throw for such params.
-   */
-  readonly request: (parts: CommandApprovalParts, params: ParamsOf<M>) => CommandApproval | undefined;
-  /** Whether it gives somebody more than they have: always, unless given. Throws as `request`. */
-  readonly widens?: (broker: Broker, params: ParamsOf<M>) => boolean;
-}
+type AskFor<M extends WideningMethod> = (
+  parts: M extends MaybeWideningMethod | 'resume'
+    ? Pick<CommandApprovalParts, 'broker'>
+    : CommandApprovalParts,
+  params: ParamsOf<M>,
+) => CommandApproval | undefined;
 
-const never = (): boolean => false;
+/**
+ * What the user of the Keyturn app is asked, for each method of ipc/protocol/methods.ts that widens. Undefined: the request
+ * widens nothing. Throws what the method would throw for such params.
+ */
+const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
+  'permission.set': ({ broker }, params) => permissionRequest(broker, params),
 
-/** One row for each method of ipc/protocol/methods.ts that widens. */
-const wideningMethods: {
-  readonly [M in WideningMethod]: M extends MaybeWideningMethod ? Required<Widening<M>> : Widening<M>;
-} = {
-  'permission.set': {
-    request: ({ broker }, params) => permissionRequest(broker, params),
-    widens: widensPermission,
+  'permission.revoke': ({ broker }, { app, resource }) =>
+    denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
+
+  'apiKey.set': ({ broker }, params) => {
+    const endpoint = checkApiKey(broker, params);
+    const { header, scheme, unchecked } = params;
+    return {
+      command: 'apiKey',
+      endpoint,
+      apiKey: { header, scheme },
+      replaces: broker.parts.apiKeys.for(endpoint) !== undefined,
+      isUnchecked: unchecked,
+    };
   },
 
-  'permission.revoke': {
-    request: ({ broker }, { app, resource }) =>
-      denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
-    widens: endsDenial,
+  'apiKey.permission.set': ({ broker }, params) => keyPermissionRequest(broker, params),
+
+  'apiKey.permission.revoke': ({ broker }, { app, resource }) =>
+    keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
+
+  'oauthClient.set': ({ broker }, entry) => {
+    checkRegistration(broker.parts, entry);
+    const { issuer, clientId, grantType, authMethod, redirectUri, idp, assertion } = entry;
+    return {
+      command: 'oauthClient',
+      issuer: spelled(issuer),
+      clientId,
+      grantType,
+      authMethod,
+      redirectUri: redirectUri && spelled(redirectUri),
+      idp: idp && spelled(idp.issuer),
+      assertion,
+      replaces: enteredFor(broker.parts, issuer).length > 0,
+    };
   },
 
-  'apiKey.set': {
-    request: ({ broker }, params) => {
-      const endpoint = checkApiKey(broker, params);
-      const { header, scheme, unchecked } = params;
-      return {
-        command: 'apiKey',
-        endpoint,
-        apiKey: scheme === undefined ? { header } : { header, scheme },
-        replaces: broker.parts.apiKeys.for(endpoint) !== undefined,
-        isUnchecked: unchecked,
-      };
-    },
+  'signIn.start': ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
+    if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
+    return {
+      command: 'signIn',
+      endpoint: broker.exact(resource),
+      method,
+      issuer: issuer && spelled(issuer),
+      account,
+      scope: scope === undefined ? undefined : parseScope(scope),
+      isNewClient: newClient,
+    };
   },
 
-  'apiKey.permission.set': {
-    request: ({ broker }, params) => keyPermissionRequest(broker, params),
-    widens: widensApiKey,
+  'exception.set': ({ broker }, { server, name, on }) => {
+    const canonical = broker.canonical(server);
+    const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
+    return on ? { command: 'exception', server: shown, exception: name } : undefined;
   },
 
-  'apiKey.permission.revoke': {
-    request: ({ broker }, { app, resource }) =>
-      keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
-    widens: endsApiKeyDenial,
+  'proxy.add': ({ broker, proxies }, { resource, name, port }) => {
+    const endpoint = broker.exact(resource);
+    const called = newProxyName(broker.parts, proxies, { endpoint, name, port });
+    return { command: 'proxy', endpoint, name: called };
   },
 
-  'oauthClient.set': {
-    request: ({ broker }, entry) => {
-      checkRegistration(broker.parts, entry);
-      const { issuer, clientId, grantType, authMethod, redirectUri, idp, assertion } = entry;
-      return {
-        command: 'oauthClient',
-        issuer: spelled(issuer),
-        clientId,
-        grantType,
-        authMethod,
-        ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
-        ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
-        assertion,
-        replaces: enteredFor(broker.parts, issuer).length > 0,
-      };
-    },
+  'forward.open': ({ broker, forwards }, params) => {
+    const { label, hostKey, resources, lifetime } = params;
+    forwards.refuse(params);
+    return {
+      command: 'forward',
+      forward: { label, hostKey },
+      endpoints: resources.map((resource) => broker.canonical(resource)),
+      until: broker.parts.clock.wall() + lifetime * 1000,
+    };
   },
 
-  'signIn.start': {
-    request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
-      if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
-      return {
-        command: 'signIn',
-        endpoint: broker.exact(resource),
-        method,
-        ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
-        account,
-        ...(scope === undefined ? {} : { scope: parseScope(scope) }),
-        isNewClient: newClient,
-      };
-    },
+  'settings.set': ({ checkSetting }, params) => {
+    const { name, value } = checkSetting(params.name, params.value);
+    refuseUnshowable(name, value);
+    return { command: 'settings', name, value: withoutPassword(value) };
   },
 
-  'exception.set': {
-    request: ({ broker }, { server, name, on }) => {
-      const canonical = broker.canonical(server);
-      const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
-      return on ? { command: 'exception', server: shown, exception: name } : undefined;
-    },
-    widens: (_broker, { on }) => on,
-  },
+  'vault.unlock': () => ({ command: 'unlock' }),
 
-  'proxy.add': {
-    request: ({ broker, proxies }, { resource, name, port }) => {
-      const endpoint = broker.exact(resource);
-      return {
-        command: 'proxy',
-        endpoint,
-        name: newProxyName(broker.parts, proxies, { endpoint, name, port }),
-      };
-    },
-  },
+  'vault.passphrase': () => ({ command: 'passphrase' }),
 
-  'forward.open': {
-    request: ({ broker, forwards }, params) => {
-      const { label, hostKey, resources, lifetime } = params;
-      forwards.refuse(params);
-      return {
-        command: 'forward',
-        forward: { label, hostKey },
-        endpoints: resources.map((resource) => broker.canonical(resource)),
-        until: broker.parts.clock.wall() + lifetime * 1000,
-      };
-    },
-  },
+  'backup.open': () => ({ command: 'backup' }),
 
-  'settings.set': {
-    request: ({ checkSetting }, params) => {
-      const { name, value } = checkSetting(params.name, params.value);
-      refuseUnshowable(name, value);
-      return { command: 'settings', name, ...(value === undefined ? {} : { value: withoutPassword(value) }) };
-    },
-    // HomeCheck compares it with what the vault holds. What is in force before that is known, anybody may have written.
-    widens: never,
-  },
+  resume: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
 
-  'vault.unlock': {
-    request: () => ({ command: 'unlock' }),
-    // An open vault is needed to learn that this is an app's home.
-    widens: never,
-  },
-
-  'vault.passphrase': { request: () => ({ command: 'passphrase' }) },
-
-  'backup.open': { request: () => ({ command: 'backup' }) },
-
-  resume: {
-    request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
-    widens: (broker) => broker.parts.pause.current !== undefined,
-  },
-
-  'request.answer': {
-    request: ({ broker }, { id, answer }) => {
-      const kind = broker.parts.approvalRequests.find(id)?.question.kind;
-      const isSignIn = kind === 'signIn' || kind === 'device';
-      // An approval to a sign-in calls it off, as any answer does.
-      if (answer === 'approve' && kind !== undefined && !isSignIn) throw answeredInTheApp();
-      // A remembered denial decides as much as an approval: requests would go past the proxy that was written there.
-      if (answer === 'deny' && kind === 'settings') throw decidedInTheApp();
-      return undefined;
-    },
-    // No approval request opens while the app is closed, so there is none to answer.
-    widens: never,
+  'request.answer': ({ broker }, { id, answer }) => {
+    const kind = broker.parts.approvalRequests.find(id)?.question.kind;
+    const isSignIn = kind === 'signIn' || kind === 'device';
+    // An approval to a sign-in calls it off, as any answer does.
+    if (answer === 'approve' && kind !== undefined && !isSignIn) throw answeredInTheApp();
+    // A remembered denial decides as much as an approval: requests would go past the proxy that was written there.
+    if (answer === 'deny' && kind === 'settings') throw decidedInTheApp();
+    return undefined;
   },
 };
 
@@ -209,8 +162,18 @@ export function commandApprovalFor(
   method: WideningMethod,
   params: unknown,
 ): CommandApproval | undefined {
-  return rowOf(method).request(parts, params);
+  return rowOf(method)(parts, params);
 }
+
+/** They are guarded in another way. */
+const guardedElsewhere: ReadonlySet<MethodName> = new Set([
+  // HomeCheck compares it with what the vault holds. What is in force before that is known, anybody may have written.
+  'settings.set',
+  // An open vault is needed to learn that this is an app's home.
+  'vault.unlock',
+  // No approval request opens while the app is closed, so there is none to answer.
+  'request.answer',
+]);
 
 /**
  * Whether a request gives somebody more than they have: in a window it needs a press, and while the app is closed it is
@@ -218,16 +181,17 @@ export function commandApprovalFor(
  */
 export function widens(broker: Broker, method: MethodName, params: unknown): boolean {
   if (methodRow(method).signsIn) return true;
-  return isWidening(method) && (rowOf(method).widens?.(broker, params) ?? true);
+  if (!isWidening(method) || guardedElsewhere.has(method)) return false;
+  const isCertain = alwaysWidens(method) && method !== 'resume';
+  return isCertain || rowOf(method)({ broker }, params) !== undefined;
 }
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
-interface AnyRow {
-  readonly request: (parts: CommandApprovalParts, params: unknown) => CommandApproval | undefined;
-  readonly widens?: (broker: Broker, params: unknown) => boolean;
-}
-
-const rowOf = (method: WideningMethod): AnyRow => wideningMethods[method] as AnyRow;
+const rowOf = (method: WideningMethod) =>
+  approvalFor[method] as (
+    parts: Partial<CommandApprovalParts>,
+    params: unknown,
+  ) => CommandApproval | undefined;
 
 /** Characters that a card shows whole: the longest value that anybody could still read. */
 const maxShownLength = 1000;

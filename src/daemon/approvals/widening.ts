@@ -1,6 +1,5 @@
 /**
- * Which permissions, and which ends of one, give a program more than it had: asked by the broker of commands, by
- * the app of its windows.
+ * Which permissions, and which ends of one, give a program more than it had, and what the user is asked before them.
  *
  * Invariants: what isn't clearly less is more. It is compared with what is stored, not with the lists,
  * which don't show all that a permission is held to.
@@ -9,7 +8,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
-import { apiKeySubject } from '../../broker/records/api-key.ts';
+import type { CommandApproval } from '../../broker/approval-requests/question.ts';
+import { apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
@@ -18,11 +18,11 @@ import { KeyturnError } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
-export type PermissionParams = ParamsOf<'permission.set'>;
-export type RevokeParams = ParamsOf<'permission.revoke'>;
+type PermissionParams = ParamsOf<'permission.set'>;
+type ApiKeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /** What the user denied an app at an endpoint. */
-export interface Denial {
+interface Denial {
   /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
   /** Single accounts. */
@@ -35,8 +35,8 @@ export interface Denial {
 export function denialOf({ parts }: Broker, appId: string, endpoint: string): Denial | undefined {
   const now = parts.clock.wall();
   const current = parts.permissions.find(appId, endpoint, now);
-  const until = current?.until === undefined ? {} : { until: current.until };
-  if (current?.decision === 'deny') return until;
+  const until = current?.until;
+  if (current?.decision === 'deny') return { until };
   const forNow = parts.temporary.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
   const standing = [...(current ? [current] : []), ...forNow.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ deniedScope = [] }) => deniedScope));
@@ -44,24 +44,10 @@ export function denialOf({ parts }: Broker, appId: string, endpoint: string): De
   if (scope.length === 0 && ids.length === 0) return undefined;
   const accounts = ids.map((id) => parts.signIns.byId(id)?.account ?? id);
   return {
-    ...(scope.length > 0 ? { scope } : {}),
-    ...(accounts.length > 0 ? { accounts } : {}),
-    ...until,
+    scope: scope.length > 0 ? scope : undefined,
+    accounts: accounts.length > 0 ? accounts : undefined,
+    until,
   };
-}
-
-/**
- * True if a refusal would end as well: the app could then ask again. Throws what `permission.revoke` would throw.
- */
-export function endsDenial(broker: Broker, { app, resource }: RevokeParams): boolean {
-  const appId = broker.parts.apps.resolve(app);
-  return denialOf(broker, appId, broker.canonical(resource)) !== undefined;
-}
-
-/** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
-export function endsApiKeyDenial(broker: Broker, { app, resource }: RevokeParams): boolean {
-  const appId = broker.parts.apps.resolve(app);
-  return denialOf(broker, appId, apiKeySubject(requireKey(broker, resource))) !== undefined;
 }
 
 /** Throws `not_found`. */
@@ -117,8 +103,6 @@ export interface PermissionChange {
   /** It is valid only while this is unchanged. Absent: it is always valid. */
   readonly from?: AsRead;
 }
-
-export type ApiKeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /**
  * The same for the API key that the endpoint has now. What gives no more than the present permission is no change of that: it
@@ -195,6 +179,64 @@ export function widensPermission(broker: Broker, params: PermissionParams): bool
     isOpenEnded(broker, current) ||
     undoesDenial(wanted, refused)
   );
+}
+
+/**
+ * What the user of the Keyturn app is asked before a permission is set. Undefined: it gives no more than what is allowed
+ * already.
+ */
+export function permissionRequest(broker: Broker, params: PermissionParams): CommandApproval | undefined {
+  const { appId, endpoint, scope, until } = decisionOf(broker, params);
+  if (!widensPermission(broker, params)) return undefined;
+  if (params.decision === 'deny') return denialEndRequest(broker, appId, endpoint, params.until);
+  const appName = broker.parts.apps.nameOf(appId);
+  return { command: 'allow', appName, endpoint, scope, account: params.account, until };
+}
+
+/** `until`, in seconds: the denial would end then; absent: now. */
+export function denialEndRequest(
+  broker: Broker,
+  appId: string,
+  endpoint: string,
+  until?: number,
+): Extract<CommandApproval, { readonly command: 'endDenial' }> | undefined {
+  const denial = denialOf(broker, appId, endpoint);
+  if (!denial) return undefined;
+  return {
+    command: 'endDenial',
+    appName: broker.parts.apps.nameOf(appId),
+    endpoint,
+    scope: denial.scope,
+    accounts: denial.accounts,
+    until: until && until * 1000,
+  };
+}
+
+export function keyPermissionRequest(
+  broker: Broker,
+  params: ApiKeyPermissionParams,
+): CommandApproval | undefined {
+  if (!widensApiKey(broker, params)) return undefined;
+  const key = requireKey(broker, params.resource);
+  const appId = broker.parts.apps.resolve(params.app);
+  if (params.decision === 'deny') return keyDenialEndRequest(broker, appId, key, params.until);
+  return {
+    command: 'allow',
+    appName: broker.parts.apps.nameOf(appId),
+    endpoint: key.endpoint,
+    apiKey: shownApiKey(key),
+    until: params.until && params.until * 1000,
+  };
+}
+
+export function keyDenialEndRequest(
+  broker: Broker,
+  appId: string,
+  key: ApiKey,
+  until?: number,
+): CommandApproval | undefined {
+  const request = denialEndRequest(broker, appId, apiKeySubject(key), until);
+  return request && { ...request, endpoint: key.endpoint, apiKey: shownApiKey(key) };
 }
 
 /** Absent: not limited to any scopes. */

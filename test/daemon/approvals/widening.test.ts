@@ -1,12 +1,7 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import {
-  decisionOf,
-  endsDenial,
-  denialOf,
-  widensPermission,
-} from '../../../src/daemon/approvals/widening.ts';
+import { decisionOf, denialOf, widensPermission } from '../../../src/daemon/approvals/widening.ts';
 import { signInOf, nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
@@ -105,7 +100,6 @@ describe('a permission for an account', () => {
 
   it('needs a question if it ends an earlier refusal of accounts', async () => {
     const { broker, appId } = await brokerWith({ deniedSignInIds: ['f'.repeat(16)] });
-    expect(endsDenial(broker, { app: 'editor', resource: endpoint })).toBe(true);
     expect(denialOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });
 });
