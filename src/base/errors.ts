@@ -128,12 +128,7 @@ export class KeyturnError extends Error {
 
 /** All that a refusal says beside its message, for the same refusal with something changed. */
 export function detailsOf({ hint, rule, exception, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
-  return {
-    hint,
-    rule,
-    exception,
-    retryAfter,
-  };
+  return { hint, rule, exception, retryAfter };
 }
 
 /** A rule of the protocol, or our own, forbids to go on. Never retried: another try would break the same rule. */

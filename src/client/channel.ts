@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 
 import { KeyturnError, Unreachable } from '../base/errors.ts';
-import { encodeFrame, FrameReader, terminated } from '../ipc/wire/framing.ts';
+import { encodeFrame, FrameReader } from '../ipc/wire/framing.ts';
 import {
   type ErrorBody,
   errorFrom,
@@ -64,7 +64,7 @@ export class Channel {
     const line = encodeFrame({ jsonrpc: '2.0', id, method, params });
     const { promise: answer, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.set(id, { resolve, reject });
-    this.#socket.write(terminated(line));
+    this.#socket.write(`${line}\n`);
     this.#keepAwake();
     return { line, answer };
   }

@@ -28,31 +28,24 @@ export interface ListenerDeps {
 
 export class Listener {
   readonly #deps: ListenerDeps;
-  #server: net.Server;
+  #server: net.Server | undefined;
   #path: string;
-  #socketId: string;
+  #socketId = '';
   readonly #ended: Promise<void>[] = [];
 
-  private constructor(deps: ListenerDeps, server: net.Server, socketId: string) {
+  constructor(deps: ListenerDeps) {
     this.#deps = deps;
-    this.#server = server;
     this.#path = deps.path;
-    this.#socketId = socketId;
   }
 
   /** Throws `broker_running` or `socket_unsafe`. */
-  static async open(deps: ListenerDeps): Promise<Listener> {
+  async open(): Promise<void> {
+    const { path, passed: fd } = this.#deps;
+    if (fd === undefined) return this.listenAt(path);
     const server = newServer();
-    const { path, passed: fd } = deps;
-    const { socketId, early } =
-      fd === undefined
-        ? { socketId: await listenPrivately(server, path), early: [] as readonly Socket[] }
-        : await listenOnPassed(server, { ...deps, fd });
-    const listener = new Listener(deps, server, socketId);
-    // Others can't have come in yet: 'connection' is emitted from the event loop, later than this.
-    receiveFrom(server, deps);
-    for (const socket of early) deps.receive(socket);
-    return listener;
+    const { socketId, early } = await listenOnPassed(server, { ...this.#deps, fd });
+    this.#serve(server, socketId);
+    for (const socket of early) this.#deps.receive(socket);
   }
 
   /** Name of the socket, e.g. `unix:66306:131`. */
@@ -75,15 +68,22 @@ export class Listener {
     }
   }
 
-  /** Listens at this path instead of the lost one. Throws as `open`; then nothing listens, and another try may follow. */
-  async listenAgain(path: string): Promise<void> {
+  /** Listens at this path, instead of a lost one. Throws as `open`; then nothing listens, and another try may follow. */
+  async listenAt(path: string): Promise<void> {
     // Before the new file is made: it may get the path of the old one.
     this.#stop();
     const server = newServer();
-    this.#socketId = await listenPrivately(server, path);
-    this.#server = server;
+    const socketId = await listenPrivately(server, path);
     this.#path = path;
-    receiveFrom(server, this.#deps);
+    this.#serve(server, socketId);
+  }
+
+  /** Others can't have come in yet: 'connection' is emitted from the event loop, later than this. */
+  #serve(server: net.Server, socketId: string): void {
+    this.#server = server;
+    this.#socketId = socketId;
+    server.on('connection', this.#deps.receive);
+    server.on('error', this.#deps.failed);
   }
 
   /** Resolves when nobody can connect any more, and every connection has ended. */
@@ -94,7 +94,7 @@ export class Listener {
 
   #stop(): void {
     const server = this.#server;
-    if (!server.listening) return;
+    if (!server?.listening) return;
     // Nobody can reach it, and it ends with this process.
     if (this.#isOthers()) server.unref();
     else this.#ended.push(new Promise((resolve) => void server.close(() => resolve())));
@@ -113,11 +113,6 @@ export class Listener {
 
 // Paused: nothing is read before the peer was looked at.
 const newServer = (): net.Server => net.createServer({ pauseOnConnect: true });
-
-function receiveFrom(server: net.Server, { receive, failed }: ListenerDeps): void {
-  server.on('connection', receive);
-  server.on('error', failed);
-}
 
 /** A socket is private by its mode, a pipe by its rights. Throws `socket_unsafe`, and listens no more then. */
 async function listenPrivately(server: net.Server, path: string): Promise<string> {

@@ -4,6 +4,7 @@
  * Invariant: the broker serves it only if the socket file of the home leads to it. Any program of the user could have
  * put a socket of its own at that path since systemd made ours, and could relay to ours under the name of its own.
  */
+import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -33,14 +34,14 @@ export function passedDescriptor(
   );
 }
 
-export interface PassedSocket {
+interface PassedSocket {
   /** Name of the socket, as `listenAt` gives it. */
   readonly socketId: string;
   /** Connections that apps made before; nothing was read from them. */
   readonly early: readonly Socket[];
 }
 
-export interface PassedDescriptor {
+interface PassedDescriptor {
   readonly fd: number;
   /** Where apps look for the socket. */
   readonly path: string;
@@ -69,7 +70,8 @@ export async function listenOnPassed(
     } else early.push(socket);
   };
   server.on('connection', receive);
-  const cancel = after(ownConnection, () => arrived.reject(led()));
+  const late = new Error('a connection to the path arrived somewhere else');
+  const cancel = after(ownConnection, () => arrived.reject(late));
   const connected = connectTo(path);
   try {
     const [{ socketId }] = await Promise.all([connected, arrived.promise]);
@@ -89,17 +91,13 @@ export async function listenOnPassed(
 }
 
 async function listenOn(server: Server, fd: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).once('listening', resolve);
   server.listen({ fd, backlog: maxQueue });
-  await promise
-    .finally(() => server.off('error', reject).off('listening', resolve))
-    .catch((error: unknown) => {
-      throw new KeyturnError('socket_unsafe', 'nothing can listen on the descriptor that systemd passed', {
-        hint: 'The socket unit must have one ListenStream=, with the path of the socket.',
-        cause: error,
-      });
+  await once(server, 'listening').catch((error: unknown) => {
+    throw new KeyturnError('socket_unsafe', 'nothing can listen on the descriptor that systemd passed', {
+      hint: 'The socket unit must have one ListenStream=, with the path of the socket.',
+      cause: error,
     });
+  });
 }
 
 /** The kernel says which process connected: no other process can pass for this one. */
@@ -110,10 +108,6 @@ function isOwn(socket: Socket, readPeer: PeerReader): boolean {
   } catch {
     return false;
   }
-}
-
-function led(): Error {
-  return new Error('a connection to the path arrived somewhere else');
 }
 
 function elsewhere(path: string, cause: unknown): KeyturnError {

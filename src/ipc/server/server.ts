@@ -5,13 +5,12 @@
  * Invariant: a peer of another user is gone before a byte of it is read. An app that fails is slowed
  * by what the kernel says of it, or by an id that it proved, never by a claimed id, which anyone can write.
  */
-import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
-import { Listener } from './listener.ts';
-import { type NewPairing, PairingQueue, type PairRequest } from './pairing.ts';
+import { Listener, type ListenerDeps } from './listener.ts';
+import { type PairingDeps, PairingQueue } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
@@ -22,66 +21,29 @@ export type { Caller } from './session.ts';
 export type { NewPairing, PairRequest } from './pairing.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
-export type ServerEvent =
-  | { readonly event: 'authenticated'; readonly appId: string; readonly peer: PeerFacts }
-  | {
-      readonly event: 'refused';
-      readonly reason: Reason;
-      readonly appId?: string;
-      readonly peer: PeerFacts;
-    }
-  | { readonly event: 'closed'; readonly appId?: string; readonly peer: PeerFacts };
+export type ServerEvent = { readonly peer: PeerFacts; readonly appId?: string } & (
+  | { readonly event: 'authenticated' | 'closed' }
+  | { readonly event: 'refused'; readonly reason: Reason }
+);
 
 /** Handshakes at once, or failed handshakes of one process. */
 export type SocketLimit = 'handshakes' | 'failed handshakes';
 
-export interface ServerDeps {
-  /** From `prepareSocket`; its folder is checked again. */
-  readonly path: string;
-  /** A descriptor that listens there already: see passed-socket.ts. */
-  readonly passed?: number | undefined;
+export interface ServerDeps
+  extends
+    Pick<ListenerDeps, 'path' | 'passed'>,
+    Pick<PairingDeps, 'pair' | 'now'>,
+    Pick<SessionHost, 'homeId' | 'keyFor' | 'confirmPaired' | 'dispatch'> {
   /** How both ends name this socket; by the file that it is unless given. */
   readonly socketId?: string;
-  /** The broker's id on the wire. */
-  readonly homeId: string;
   /** What the broker says of itself in the handshake: see docs/reference/wire-protocol.md. Nothing unless given. */
   readonly capabilities?: readonly string[];
-  /** K of the owner (`owner`) or of an app; undefined: unpaired. May throw `locked`. */
-  readonly keyFor: (appId: string) => Promise<KeyObject | undefined>;
-  /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
-  readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
-  /** See PairingDeps. */
-  readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
-  /**
-   * Called at every hello that an app proved, before it is answered. The first one, within
-   * 60 s of the pairing, makes the key count; throw `unpaired` where it came too late.
-   */
-  readonly confirmPaired: (appId: string) => Promise<void>;
   readonly log?: (event: ServerEvent) => void;
   /** A connection was turned away at a limit. A flood of connections calls it each time. */
   readonly turnedAway?: (limit: SocketLimit) => void;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly after?: After;
   /** Reads a connection's peer; the system's own unless given. */
   readonly readPeer?: PeerReader;
-}
-
-export interface BrokerServer {
-  /** Name of the socket, e.g. `unix:66306:131`. */
-  readonly socketId: string;
-  /** Where it listens. */
-  readonly path: string;
-  /** The socket's file is gone, or another one is in its place: no program can connect. */
-  isLost(): boolean;
-  /** Listens at this path instead of the lost one; connections stay. Throws `broker_running` or `socket_unsafe`. */
-  listenAgain(path: string): Promise<void>;
-  /** Authenticated connections. */
-  callers(): Caller[];
-  /** Ends every connection of one app, handshakes under way included. */
-  closeConnectionsOf(appId: string): void;
-  /** Stops listening and ends every connection; what was answered still leaves. */
-  close(): Promise<void>;
 }
 
 /**
@@ -112,68 +74,47 @@ const blameless: readonly Reason[] = [
 
 /** Throws `broker_running` or `socket_unsafe`. */
 export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
-  const { path, passed, after = realAfter } = deps;
-  const readPeer = deps.readPeer ?? (await loadPeerReader());
-  const reception = new Reception(deps, readPeer, () => deps.socketId ?? listener.socketId);
-  const listener = await Listener.open({
-    path,
-    passed,
-    readPeer,
-    after,
-    receive: (socket) => reception.receive(socket),
-    failed: () => deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
-  });
-  return {
-    get socketId() {
-      return deps.socketId ?? listener.socketId;
-    },
-    get path() {
-      return listener.path;
-    },
-    isLost: () => listener.isLost(),
-    listenAgain: async (next) => listener.listenAgain(next),
-    callers: () => reception.callers(),
-    closeConnectionsOf: (appId) => reception.closeConnectionsOf(appId),
-    close: async () => {
-      const closed = listener.close();
-      reception.close();
-      await closed;
-    },
-  };
+  const server = new SocketServer(deps, deps.readPeer ?? (await loadPeerReader()));
+  await server.open();
+  return server;
 }
 
-/** Every connection of one server. */
-class Reception {
+export type BrokerServer = Omit<SocketServer, 'open'>;
+
+/** One socket, with every connection to it. */
+class SocketServer {
   readonly #deps: ServerDeps;
   readonly #readPeer: PeerReader;
+  readonly #listener: Listener;
   readonly #host: SessionHost;
   readonly #sessions = new Set<Session>();
   readonly #queue: HandshakeQueue;
   readonly #handshakes: RateLimits;
   readonly #requests: RateLimits;
-  /** Proven sessions, and how many each app has. */
+  /** Sessions that proved a key, and whose. */
   readonly #seated = new Map<Session, string>();
-  readonly #seats = new Map<string, number>();
   /** Sessions whose handshake counts as failed if they end now. */
   readonly #unproven = new Set<Session>();
 
-  constructor(deps: ServerDeps, readPeer: PeerReader, socketId: () => string) {
+  constructor(deps: ServerDeps, readPeer: PeerReader) {
     this.#deps = deps;
     this.#readPeer = readPeer;
-    const after = deps.after ?? realAfter;
-    this.#queue = new HandshakeQueue(after, deps.now);
-    this.#handshakes = new RateLimits(failedHandshakeRate, deps.now);
-    this.#requests = new RateLimits(requestRate, deps.now);
+    const { now, after = realAfter, capabilities = [] } = deps;
+    this.#listener = new Listener({
+      ...deps,
+      readPeer,
+      after,
+      receive: (socket) => this.#receive(socket),
+      failed: () => deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
+    });
+    this.#queue = new HandshakeQueue(after, now);
+    this.#handshakes = new RateLimits(failedHandshakeRate, now);
+    this.#requests = new RateLimits(requestRate, now);
     this.#host = {
-      homeId: deps.homeId,
-      get socketId() {
-        return socketId();
-      },
-      capabilities: deps.capabilities ?? [],
-      pairings: new PairingQueue({ pair: deps.pair, now: deps.now, after }),
-      keyFor: deps.keyFor,
-      confirmPaired: deps.confirmPaired,
-      dispatch: deps.dispatch,
+      ...deps,
+      socketId: () => this.socketId,
+      capabilities,
+      pairings: new PairingQueue({ pair: deps.pair, now, after }),
       readPeer,
       after,
       turn: turnCounter(),
@@ -186,22 +127,56 @@ class Reception {
     };
   }
 
-  receive(socket: Socket): void {
+  /** Throws as `startServer`. */
+  async open(): Promise<void> {
+    await this.#listener.open();
+  }
+
+  /** Name of the socket, e.g. `unix:66306:131`. */
+  get socketId(): string {
+    return this.#deps.socketId ?? this.#listener.socketId;
+  }
+
+  /** Where it listens. */
+  get path(): string {
+    return this.#listener.path;
+  }
+
+  /** The socket's file is gone, or another one is in its place: no program can connect. */
+  isLost(): boolean {
+    return this.#listener.isLost();
+  }
+
+  /** Listens at this path instead of the lost one; connections stay. Throws `broker_running` or `socket_unsafe`. */
+  async listenAgain(path: string): Promise<void> {
+    await this.#listener.listenAt(path);
+  }
+
+  /** Authenticated connections. */
+  callers(): Caller[] {
+    return [...this.#sessions].flatMap((session) => session.caller ?? []);
+  }
+
+  /** Ends every connection of one app, handshakes under way included. */
+  closeConnectionsOf(appId: string): void {
+    for (const session of this.#sessions) if (session.claimedAppId === appId) session.destroy();
+  }
+
+  /** Stops listening and ends every connection; what was answered still leaves. */
+  async close(): Promise<void> {
+    const closed = this.#listener.close();
+    this.#host.pairings.end();
+    for (const session of this.#sessions) session.closeWithClient();
+    await closed;
+  }
+
+  #receive(socket: Socket): void {
     const peer = this.#ownPeer(socket);
-    if (!peer) {
-      socket.destroy();
-      return;
-    }
+    if (!peer) return void socket.destroy();
     const session = new Session(socket, peer, this.#host);
     const wait = this.#failures(session)?.wait ?? 0;
-    if (wait > 0) {
-      this.#turnAway(session, 'failed handshakes', tooManyFailures(wait));
-      return;
-    }
-    if (!this.#queue.admit(session)) {
-      this.#turnAway(session, 'handshakes', tooManyHandshakes());
-      return;
-    }
+    if (wait > 0) return this.#turnAway(session, 'failed handshakes', tooManyFailures(wait));
+    if (!this.#queue.admit(session)) return this.#turnAway(session, 'handshakes', tooManyHandshakes());
     this.#sessions.add(session);
     this.#unproven.add(session);
   }
@@ -229,23 +204,9 @@ class Reception {
     return undefined;
   }
 
-  callers(): Caller[] {
-    return [...this.#sessions].flatMap((session) => session.caller ?? []);
-  }
-
-  closeConnectionsOf(appId: string): void {
-    for (const session of this.#sessions) if (session.claimedAppId === appId) session.destroy();
-  }
-
-  close(): void {
-    this.#host.pairings.end();
-    for (const session of this.#sessions) session.closeWithClient();
-  }
-
   #countConnection(session: Session, appId: string): RateLimit {
-    const taken = this.#seats.get(appId) ?? 0;
+    const taken = [...this.#seated.values()].filter((seated) => seated === appId).length;
     if (taken >= maxConnectionsPerApp) throw tooManyConnections();
-    this.#seats.set(appId, taken + 1);
     this.#seated.set(session, appId);
     return this.#requests.of(appId);
   }
@@ -266,18 +227,9 @@ class Reception {
 
   #closed(session: Session): void {
     this.#queue.leave(session);
-    this.#connectionGone(session);
+    this.#seated.delete(session);
     if (this.#unproven.delete(session)) this.#failures(session)?.take();
     if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
-  }
-
-  #connectionGone(session: Session): void {
-    const appId = this.#seated.get(session);
-    if (appId === undefined) return;
-    this.#seated.delete(session);
-    const left = (this.#seats.get(appId) ?? 1) - 1;
-    if (left > 0) this.#seats.set(appId, left);
-    else this.#seats.delete(appId);
   }
 }
 

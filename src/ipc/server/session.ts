@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { encodeFrame, FrameReader, terminated } from '../wire/framing.ts';
+import { encodeFrame, FrameReader } from '../wire/framing.ts';
 import {
   answerHello,
   handshakeRefusal,
@@ -42,13 +42,19 @@ export interface Caller {
 
 /** What a session asks of its server. */
 export interface SessionHost {
+  /** The broker's id on the wire. */
   readonly homeId: string;
   /** Name of the socket that the server listens on. */
-  readonly socketId: string;
+  readonly socketId: () => string;
   /** What the broker says of itself in the handshake. */
   readonly capabilities: readonly string[];
   readonly pairings: PairingQueue;
+  /** K of the owner (`owner`) or of an app; undefined: unpaired. May throw `locked`. */
   readonly keyFor: (appId: string) => Promise<KeyObject | undefined>;
+  /**
+   * Called at every hello that an app proved, before it is answered. The first one, within 60 s of the pairing, makes the
+   * key count; throw `unpaired` where it came too late.
+   */
   readonly confirmPaired: (appId: string) => Promise<void>;
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
@@ -259,7 +265,7 @@ export class Session {
 
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
     if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
-    refuseOtherSocket(params, this.#host.socketId);
+    refuseOtherSocket(params, this.#host.socketId());
     this.claimedAppId = params.appId;
     const key = await this.#host.keyFor(params.appId);
     if (!key) throw unknownApp();
@@ -296,7 +302,7 @@ export class Session {
   async #pair(id: MessageId, params: unknown): Promise<void> {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
     requireAppName(params.name);
-    refuseOtherSocket(params, this.#host.socketId);
+    refuseOtherSocket(params, this.#host.socketId());
     const newApp = {
       name: params.name,
       ticket: params.ticket,
@@ -379,7 +385,7 @@ export class Session {
 
   #write(message: object): void {
     if (this.#socket.destroyed || !this.#socket.writable) return;
-    this.#socket.write(terminated(encodeFrame(message)));
+    this.#socket.write(`${encodeFrame(message)}\n`);
     if (this.#socket.writableLength > maxUnsent) this.destroy();
   }
 }

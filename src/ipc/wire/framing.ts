@@ -87,11 +87,6 @@ export function encodeFrame(message: object, limit = frameLimit): string {
   return frame;
 }
 
-/** The frame with its line feed, ready to be written. */
-export function terminated(frame: string): string {
-  return `${frame}\n`;
-}
-
 function tooLong(limit: number): KeyturnError {
   return new KeyturnError('frame_invalid', `a frame is longer than ${limit} bytes`, {
     rule: 'Keyturn wire contract: bounded frames',

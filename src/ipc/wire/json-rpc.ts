@@ -4,7 +4,14 @@
  * Invariants: an error that isn't ours keeps its text in its own process. What a message repeats of the other side's
  * text is bounded and visible.
  */
-import { isReason, KeyturnError, type Reason, reasons } from '../../base/errors.ts';
+import {
+  detailsOf,
+  isReason,
+  KeyturnError,
+  type ErrorDetails,
+  type Reason,
+  reasons,
+} from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { maxLength } from './limits.ts';
 import { isObject, isText, type Fields } from './values.ts';
@@ -15,13 +22,7 @@ export type MessageId = string | number;
 export interface ErrorBody {
   readonly code: number;
   readonly message: string;
-  readonly data?: {
-    readonly reason: Reason;
-    readonly hint?: string;
-    readonly rule?: string;
-    readonly exception?: string;
-    readonly retryAfter?: number;
-  };
+  readonly data?: { readonly reason: Reason } & Omit<ErrorDetails, 'cause'>;
 }
 
 export type Message =
@@ -85,18 +86,8 @@ export function errorBody(error: unknown): ErrorBody {
       data: { reason: 'internal' },
     };
   }
-  const { reason, message, hint, rule, exception, retryAfter } = error;
-  return {
-    code: reasons[reason].code,
-    message,
-    data: {
-      reason,
-      ...(hint === undefined ? {} : { hint }),
-      ...(rule === undefined ? {} : { rule }),
-      ...(exception === undefined ? {} : { exception }),
-      ...(retryAfter === undefined ? {} : { retryAfter }),
-    },
-  };
+  const { reason, message } = error;
+  return { code: reasons[reason].code, message, data: { reason, ...detailsOf(error) } };
 }
 
 /** Visible text of bounded length; control characters and direction overrides become escapes. */
@@ -111,17 +102,12 @@ function shown(value: unknown): string | undefined {
  * with its message kept.
  */
 export function errorFrom(body: ErrorBody): KeyturnError {
-  const data: Fields = isObject(body.data) ? body.data : {};
-  const reason = data['reason'];
-  const hint = shown(data['hint']);
-  const rule = shown(data['rule']);
-  const exception = shown(data['exception']);
-  const retryAfter = data['retryAfter'];
+  const { reason, hint, rule, exception, retryAfter }: Fields = isObject(body.data) ? body.data : {};
   const message = shown(body.message) ?? 'the broker refused without a reason';
   return new KeyturnError(isReason(reason) ? reason : 'internal', message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule === undefined ? {} : { rule }),
-    ...(exception === undefined ? {} : { exception }),
-    ...(typeof retryAfter === 'number' && retryAfter >= 0 ? { retryAfter } : {}),
+    hint: shown(hint),
+    rule: shown(rule),
+    exception: shown(exception),
+    retryAfter: typeof retryAfter === 'number' && retryAfter >= 0 ? retryAfter : undefined,
   });
 }

@@ -7,6 +7,7 @@
  * neither end learns the other's process: only the handshake tells who is there.
  */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import net from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
@@ -40,13 +41,8 @@ export function pipeId(pipe: string): string {
  */
 export async function listenAtPipe(server: net.Server, pipe: string): Promise<string> {
   if (await answers(pipe)) throw running(pipe);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ path: pipe }, () => {
-    server.off('error', reject);
-    resolve();
-  });
-  await promise.catch((error: unknown) => {
+  server.listen({ path: pipe });
+  await once(server, 'listening').catch((error: unknown) => {
     if (systemCode(error) === 'EADDRINUSE') throw running(pipe);
     throw new KeyturnError('socket_unsafe', `nothing can listen on ${quoted(pipe)}`, { cause: error });
   });

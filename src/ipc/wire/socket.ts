@@ -6,6 +6,7 @@
  * been there. On Windows a named pipe takes the socket's place (pipe.ts).
  */
 import type { BigIntStats } from 'node:fs';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -50,13 +51,7 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
   if (isPipe(socket)) return listenAtPipe(server, socket);
   checkFolder(path.dirname(socket));
   await removeStale(socket);
-  const listening = new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.once('listening', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  const listening = once(server, 'listening');
   // Node binds within this call, and would create the file 0755.
   const mask = process.umask(0o177);
   try {
