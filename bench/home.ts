@@ -23,7 +23,7 @@ import { readPlace } from '../src/store/home-document.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';
-import { KeychainStore } from '../src/vault/keychain/keychain.ts';
+import { keychainStore } from '../src/vault/keychain/keychain.ts';
 import { forkWorker, type SpawnWorker } from '../src/vault/keychain/keychain-process.ts';
 import { PassphraseStore } from '../src/vault/sealed/passphrase-store.ts';
 import { browserHere } from '../test/support/browsers/browser-here.ts';
@@ -145,7 +145,7 @@ export class Home {
     const home = { homeId, hadRoot: async () => true };
     if (this.#kind === 'keychain') {
       const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
-      const store = new KeychainStore({ service: `keyturn/${homeId}`, spawnWorker });
+      const store = keychainStore({ service: `keyturn/${homeId}`, spawnWorker });
       const vault = new ItemVault({ kind: this.#kind, store, ...home });
       await work(vault);
       return vault.close();

@@ -56,7 +56,7 @@ import { BrowserDisplay } from './system/display.ts';
 import { daemonFetch } from './system/fetch.ts';
 import { handedNetwork } from './system/handed-network.ts';
 import { machineClock } from './system/machine-clock.ts';
-import { BackupKeys } from './vault/backup-keys.ts';
+import { backupKeys } from './vault/backup-keys.ts';
 import { AppKeys } from './vault/app-keys.ts';
 import { openSecrets, serviceOf } from './vault/secrets.ts';
 import { VaultLock } from './vault/vault-lock.ts';
@@ -293,7 +293,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
     ...unpairing,
     broker,
     vaultLock,
-    backupKeys: new BackupKeys({ root, homeId: home.homeId }),
+    backupKeys: backupKeys(root, home.homeId),
     pause,
     trail,
     settings: book,

@@ -3,11 +3,11 @@
  *
  * Invariant: the document's key derives from the home’s root key, which is in the vault.
  */
-import { createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { z } from 'zod';
 import { readPrivate } from '../base/private-file.ts';
+import { derivedKey } from '../vault/base/item-store.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { HomeDocument } from './document.ts';
 import { placeIn } from './document-text.ts';
@@ -34,10 +34,7 @@ export function openDocument({ folder, place, vault, root }: DocumentOptions): H
   return new HomeDocument({
     file: vault.kind === 'memory' ? undefined : path.join(folder, documentName),
     place,
-    key: async () => {
-      const key = hkdfSync('sha256', await root(), place.home, 'keyturn/1 document', 32);
-      return createSecretKey(Buffer.from(key));
-    },
+    key: async () => derivedKey(await root(), 'document', place.home),
     numbers: new Numbers(vault),
   });
 }

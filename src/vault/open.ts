@@ -6,26 +6,19 @@
 import { KeyturnError } from '../base/errors.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import { ItemVault } from './item-vault.ts';
-import { KeychainStore } from './keychain/keychain.ts';
+import { keychainStore } from './keychain/keychain.ts';
 import type { KeychainOptions } from './keychain/keychain.ts';
 import { memoryVault } from './memory.ts';
 import { besideKeychain } from './sealed/beside-keychain.ts';
 import { ItemFolder } from './sealed/item-folder.ts';
 import { PassphraseStore } from './sealed/passphrase-store.ts';
 
-/** Where the root key of a folder of sealed files is. */
-export type SealedKey = 'passphrase' | 'keychain';
-
 export interface OpenOptions extends KeychainOptions {
   readonly homeId: string;
   /** True once this home had a root key. Throws if that can't be known. */
   readonly hadRoot: () => Promise<boolean>;
-  /** Required for `sealed-file`. */
-  readonly sealed?: {
-    /** Absolute path, e.g. `items` in the state folder. */
-    readonly folder: string;
-    readonly key: SealedKey;
-  };
+  /** For a `sealed-file`. `folder`: absolute path, e.g. `items` in the state folder. `key`: where the root key is. */
+  readonly sealed: { readonly folder: string; readonly key: 'passphrase' | 'keychain' };
 }
 
 /**
@@ -53,18 +46,14 @@ export interface LockableVault {
   changePassphrase(current: string, next: string): Promise<void>;
 }
 
-const openers = {
-  keychain: openKeychain,
-  'sealed-file': openSealed,
-  memory: openMemory,
-} as const satisfies Record<VaultKind, (options: OpenOptions) => LockableVault>;
-
 /**
- * A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked. Throws
- * `invalid_request` for a `sealed-file` without `sealed`.
+ * A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked.
  */
 export function openVault(kind: VaultKind, options: OpenOptions): LockableVault {
-  return openers[kind](options);
+  if (kind === 'memory') return openMemory();
+  if (kind === 'keychain') return openKeychain(options);
+  const { folder, key } = options.sealed;
+  return key === 'keychain' ? openKeychain(options, folder) : withPassphrase(options, folder);
 }
 
 const withoutPassphrase = {
@@ -79,14 +68,22 @@ const withoutPassphrase = {
     ),
 } as const;
 
-function openKeychain(options: OpenOptions): LockableVault {
-  const store = new KeychainStore(options);
-  const vault = new ItemVault({ ...options, kind: 'keychain', store });
+/** `folder`: of all items but those that the keychain keeps (beside-keychain.ts). */
+function openKeychain(options: OpenOptions, folder?: string): LockableVault {
+  const keychain = keychainStore(options);
+  const vault =
+    folder === undefined
+      ? new ItemVault({ ...options, kind: 'keychain', store: keychain })
+      : new ItemVault({
+          ...options,
+          kind: 'sealed-file',
+          store: besideKeychain(keychain, new ItemFolder(folder)),
+        });
   return {
     ...withoutPassphrase,
     vault,
-    look: () => store.look(),
-    unlock: (timeout) => store.withTimeout(timeout, () => vault.unlock()),
+    look: keychain.look,
+    unlock: (timeout) => keychain.withTimeout(timeout, () => vault.unlock()),
     lock: async () => vault.lock(),
   };
 }
@@ -94,15 +91,6 @@ function openKeychain(options: OpenOptions): LockableVault {
 function openMemory(): LockableVault {
   const vault = memoryVault();
   return { ...withoutPassphrase, vault, unlock: () => vault.unlock(), lock: async () => vault.lock() };
-}
-
-function openSealed(options: OpenOptions): LockableVault {
-  const { sealed } = options;
-  if (!sealed)
-    throw new KeyturnError('invalid_request', 'a sealed-file vault needs to know its folder and its key');
-  return sealed.key === 'passphrase'
-    ? withPassphrase(options, sealed.folder)
-    : withKeychain(options, new ItemFolder(sealed.folder));
 }
 
 function withPassphrase({ homeId, hadRoot }: OpenOptions, folder: string): LockableVault {
@@ -122,17 +110,5 @@ function withPassphrase({ homeId, hadRoot }: OpenOptions, folder: string): Locka
       vault.lock();
     },
     changePassphrase: (current, next) => store.changePassphrase(current, next),
-  };
-}
-
-function withKeychain(options: OpenOptions, folder: ItemFolder): LockableVault {
-  const keychain = new KeychainStore(options);
-  const vault = new ItemVault({ ...options, kind: 'sealed-file', store: besideKeychain(keychain, folder) });
-  return {
-    ...withoutPassphrase,
-    vault,
-    look: () => keychain.look(),
-    unlock: (timeout) => keychain.withTimeout(timeout, () => vault.unlock()),
-    lock: async () => vault.lock(),
   };
 }

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { backupsIn, keepBackup, openBackup } from '../../src/setup/backup.ts';
-import { BackupKeys } from '../../src/daemon/vault/backup-keys.ts';
+import { type BackupKeys, backupKeys } from '../../src/daemon/vault/backup-keys.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const secret = 'aSecretOfABackup-1618';
@@ -12,7 +12,7 @@ const entry = { way: ['mcpServers', 'notes'], before: secret, after: 'b' };
 const files = [{ file: '/a', before: 'AA==', after: 'cc', format: 'json' as const, entries: [entry] }];
 const backup = { keys: [], files };
 const keysOf = (homeId: string, root = randomBytes(32)): BackupKeys =>
-  new BackupKeys({ root: () => Promise.resolve(createSecretKey(root)), homeId });
+  backupKeys(() => Promise.resolve(createSecretKey(root)), homeId);
 
 it('setup-N.sealed: a backup opens whole, and only by the vault that sealed it', async () => {
   const folder = temporaryFolder();

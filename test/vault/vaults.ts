@@ -4,7 +4,7 @@ import { afterEach } from 'vitest';
 import { getIfAny, type Vault } from '../../src/vault/base/vault.ts';
 import type { ItemStore } from '../../src/vault/base/item-store.ts';
 import { ItemVault } from '../../src/vault/item-vault.ts';
-import { KeychainStore, type KeychainOptions } from '../../src/vault/keychain/keychain.ts';
+import { keychainStore, type KeychainOptions } from '../../src/vault/keychain/keychain.ts';
 import { besideKeychain } from '../../src/vault/sealed/beside-keychain.ts';
 import { ItemFolder } from '../../src/vault/sealed/item-folder.ts';
 import { PassphraseStore, type PassphraseOptions } from '../../src/vault/sealed/passphrase-store.ts';
@@ -37,7 +37,7 @@ export function vaultOver(store: ItemStore, options: Partial<HomeOptions> = {}):
 
 /** The caller closes it. */
 export function keychainVault(options: KeychainOptions, home: HomeOptions = fresh) {
-  const store = new KeychainStore(options);
+  const store = keychainStore(options);
   return Object.assign(new ItemVault({ kind: 'keychain', store, ...home }), { store });
 }
 

@@ -23,7 +23,7 @@ export interface Services {
   readonly processes: AppProcesses;
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
-  readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
+  readonly backupKeys: BackupKeys;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
   readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'requireFirstUseAnswered' | 'requireMayWiden'>;

@@ -5,60 +5,35 @@
  *
  * Invariant: a sealed key opens under this home's root key only. The root key itself seals no file.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../../base/errors.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
+import { decrypted, encrypted } from '../../vault/base/sealed-item.ts';
 
-export interface BackupKeyParts {
-  /** Throws what the vault throws. */
-  readonly root: () => Promise<KeyObject>;
-  readonly homeId: string;
+export interface BackupKeys {
+  /** A new key of 32 bytes, and the same key sealed; both base64url. Throws what the vault throws. */
+  seal(): Promise<{ key: string; sealedKey: string }>;
+  /** Throws `vault_unreadable` for a key that another home sealed, and what the vault throws. */
+  open(sealedKey: string): Promise<{ key: string }>;
 }
 
-/** Bytes of a nonce and of a tag of AES-GCM (NIST SP 800-38D §8.2.1 and §5.2.1.2). */
-const nonceLength = 12;
-const tagLength = 16;
-
-export class BackupKeys {
-  readonly #parts: BackupKeyParts;
-
-  constructor(parts: BackupKeyParts) {
-    this.#parts = parts;
-  }
-
-  /** A new key of 32 bytes, and the same key sealed; both base64url. Throws what the vault throws. */
-  async seal(): Promise<{ key: string; sealedKey: string }> {
-    const key = randomBytes(32);
-    const nonce = randomBytes(nonceLength);
-    const cipher = createCipheriv('aes-256-gcm', await this.#wrappingKey(), nonce);
-    const sealed = Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]);
-    return { key: key.toString('base64url'), sealedKey: sealed.toString('base64url') };
-  }
-
-  /** Throws `vault_unreadable` for a key that another home sealed, and what the vault throws. */
-  async open(sealedKey: string): Promise<{ key: string }> {
-    const sealed = Buffer.from(sealedKey, 'base64url');
-    const wrapping = await this.#wrappingKey();
-    try {
-      const decipher = createDecipheriv('aes-256-gcm', wrapping, sealed.subarray(0, nonceLength), {
-        authTagLength: tagLength,
-      });
-      decipher.setAuthTag(sealed.subarray(-tagLength));
-      const key = Buffer.concat([
-        decipher.update(sealed.subarray(nonceLength, -tagLength)),
-        decipher.final(),
-      ]);
-      return { key: key.toString('base64url') };
-    } catch {
-      throw anotherHome();
-    }
-  }
-
-  async #wrappingKey(): Promise<KeyObject> {
-    const { root, homeId } = this.#parts;
-    return derivedKey(await root(), `backups\n${homeId}`);
-  }
+/** `root` throws what the vault throws. */
+export function backupKeys(root: () => Promise<KeyObject>, homeId: string): BackupKeys {
+  const wrappingKey = async (): Promise<KeyObject> => derivedKey(await root(), `backups\n${homeId}`);
+  return {
+    seal: async () => {
+      const key = randomBytes(32);
+      const sealed = encrypted(await wrappingKey(), key, '');
+      return { key: key.toString('base64url'), sealedKey: sealed.toString('base64url') };
+    },
+    open: async (sealedKey) => {
+      const sealed = Buffer.from(sealedKey, 'base64url');
+      const key = decrypted(await wrappingKey(), sealed, '', (plain) => plain.toString('base64url'));
+      if (key === undefined) throw anotherHome();
+      return { key };
+    },
+  };
 }
 
 function anotherHome(): KeyturnError {

@@ -42,8 +42,8 @@ export function rootKeyFrom(text: string): KeyObject {
 }
 
 /** A key of 32 bytes for one purpose (RFC 5869). Two purposes never share a label. */
-export function derivedKey(root: KeyObject, purpose: string): KeyObject {
-  const bytes = Buffer.from(hkdfSync('sha256', root, Buffer.alloc(0), `keyturn/1 ${purpose}`, 32));
+export function derivedKey(root: KeyObject, purpose: string, salt = ''): KeyObject {
+  const bytes = Buffer.from(hkdfSync('sha256', root, salt, `keyturn/1 ${purpose}`, 32));
   const key = createSecretKey(bytes);
   bytes.fill(0);
   return key;

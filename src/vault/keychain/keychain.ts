@@ -39,124 +39,95 @@ const callTimeout = 10_000;
 /** Differs from every name, since a name can't begin with "_". */
 const probeItem = '_probe';
 
-export class KeychainStore implements ItemStore {
-  readonly #options: KeychainOptions;
-  readonly #process: KeychainProcess;
-  readonly #items: Items;
-
-  /** The first call starts the worker; before it no keychain is touched. */
-  constructor(options: KeychainOptions) {
-    const timeout = options.timeouts?.call ?? callTimeout;
-    this.#process = new KeychainProcess(options.spawnWorker ?? forkWorker, timeout, options.watch);
-    this.#options = options;
-    const items: Items = {
-      get: (account) => this.#ask({ op: 'get', account }),
-      set: (account, value) => this.#ask({ op: 'set', account, value }),
-      replace: (account, before, value) =>
-        this.#ask({ op: 'replace', account, before: before ?? null, value }),
-      delete: (account) => this.#ask({ op: 'delete', account }),
-    };
-    this.#items = (options.platform ?? process.platform) === 'win32' ? inParts(items) : items;
-  }
-
-  get(name: string): Promise<string | undefined> {
-    return this.#items.get(name);
-  }
-
-  set(name: string, value: string): Promise<string | undefined> {
-    return this.#items.set(name, value);
-  }
-
-  replace(name: string, before: string | undefined, value: string): Promise<string | undefined> {
-    return this.#items.replace(name, before, value);
-  }
-
-  delete(name: string): Promise<string | undefined> {
-    return this.#items.delete(name);
-  }
-
-  createRoot(fresh: string): Promise<string | undefined> {
-    return this.#ask({ op: 'create', account: rootItem, probe: probeItem, value: fresh });
-  }
-
-  async prove(): Promise<void> {
+/** The first call starts the worker; before it no keychain is touched. */
+export function keychainStore(options: KeychainOptions) {
+  const { service, spawnWorker = forkWorker, watch, timeouts, platform = process.platform } = options;
+  const worker = new KeychainProcess(spawnWorker, timeouts?.call ?? callTimeout, watch);
+  const ask = (request: ItemRequest): Promise<string | undefined> => shownBy(worker, request, options);
+  const whole: Items = {
+    get: (account) => ask({ op: 'get', account }),
+    set: (account, value) => ask({ op: 'set', account, value }),
+    replace: (account, before, value) => ask({ op: 'replace', account, before: before ?? null, value }),
+    delete: (account) => ask({ op: 'delete', account }),
+  };
+  const items = platform === 'win32' ? inParts(whole) : whole;
+  const prove = async (): Promise<void> => {
     // Random, so that an item that an earlier one left doesn't count as this one's.
     const value = randomBytes(16).toString('base64url');
-    const shown = await this.#items.set(probeItem, value);
-    const left = await this.#items.delete(probeItem);
+    const shown = await items.set(probeItem, value);
+    const left = await items.delete(probeItem);
     if (shown === value && left === undefined) return;
     throw new VaultError('damaged', "the keychain accepted a write but doesn't return it", {
       hint: 'Check that your keyring is unlocked.',
     });
-  }
+  };
+  return {
+    ...items,
+    createRoot: (fresh) => ask({ op: 'create', account: rootItem, probe: probeItem, value: fresh }),
+    prove,
+    /** Gives the user `timeout` milliseconds to answer each question of the keychain, including the running one. */
+    withTimeout: <T>(timeout: number, work: () => Promise<T>) => worker.withTimeout(timeout, work),
+    /** Throws unless there is a keychain that answers. Asks for an item that isn't there, so no prompt opens. */
+    look: async () => void (await items.get('_never')),
+    destroy: async (names) => {
+      await prove();
+      const listed = worker.ask({ op: 'list', service });
+      const others = await listed.catch(() => []);
+      for (const name of new Set([rootItem, ...names, ...z.array(z.string()).parse(others)])) {
+        if ((await items.delete(name)) !== undefined) throw notDeleted(name);
+      }
+      // It may have been locked in between: then what isn't shown is still there.
+      await prove();
+      await listed;
+    },
+    close: async () => worker.close(),
+  } satisfies ItemStore & Record<string, unknown>;
+}
 
-  /** Gives the user `timeout` milliseconds to answer each question of the keychain, including the running one. */
-  withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
-    return this.#process.withTimeout(timeout, work);
-  }
+/** What the item shows at the end. */
+async function shownBy(
+  worker: KeychainProcess,
+  request: ItemRequest,
+  options: KeychainOptions,
+): Promise<string | undefined> {
+  const asked = worker.ask({ ...request, service: options.service });
+  const isWrite = request.op !== 'get' && request.op !== 'delete';
+  const shown = isWrite
+    ? await asked.catch((error: unknown) => notStored(worker, error, options))
+    : await asked;
+  if (typeof shown === 'string') return shown;
+  if (shown === null) return undefined;
+  // Not the schema's own error, which may contain the value.
+  throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
+}
 
-  /** Throws unless there is a keychain that answers. Asks for an item that isn't there, so no prompt opens. */
-  async look(): Promise<void> {
-    await this.#items.get('_never');
-  }
-
-  async destroy(names: readonly string[]): Promise<void> {
-    await this.prove();
-    const { service } = this.#options;
-    const listed = this.#process.ask({ op: 'list', service });
-    const others = await listed.catch(() => []);
-    for (const name of new Set([rootItem, ...names, ...z.array(z.string()).parse(others)])) {
-      if ((await this.#items.delete(name)) !== undefined) throw notDeleted(name);
-    }
-    // It may have been locked in between: then what isn't shown is still there.
-    await this.prove();
-    await listed;
-  }
-
-  async close(): Promise<void> {
-    this.#process.close();
-  }
-
-  /** What the item shows at the end. */
-  async #ask(request: ItemRequest): Promise<string | undefined> {
-    const { service } = this.#options;
-    const asked = this.#process.ask({ ...request, service });
-    const isWrite = request.op !== 'get' && request.op !== 'delete';
-    return asAnswered(isWrite ? await asked.catch((error: unknown) => this.#notStored(error)) : await asked);
-  }
-
-  /**
-   * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
-   * refusal differs between keychains.
-   */
-  async #notStored(error: unknown): Promise<never> {
-    const { service, hasDefault } = this.#options;
-    if (!(error instanceof VaultError) || error.kind !== 'absent') throw error;
-    if (hasDefault && !(await hasDefault())) {
-      throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
-        hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default"); or, in a home that holds nothing yet: keyturn settings set vault sealed-file',
-      });
-    }
-    try {
-      await this.#process.ask({ op: 'get', service, account: rootItem });
-    } catch {
-      throw error;
-    }
-    throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
-      hint: 'Check that the disk is not full and the keyring can be written. What it holds is unchanged.',
+/**
+ * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
+ * refusal differs between keychains.
+ */
+async function notStored(
+  worker: KeychainProcess,
+  error: unknown,
+  { service, hasDefault }: KeychainOptions,
+): Promise<never> {
+  if (!(error instanceof VaultError) || error.kind !== 'absent') throw error;
+  if (hasDefault && !(await hasDefault())) {
+    throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
+      hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default"); or, in a home that holds nothing yet: keyturn settings set vault sealed-file',
     });
   }
+  try {
+    await worker.ask({ op: 'get', service, account: rootItem });
+  } catch {
+    throw error;
+  }
+  throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
+    hint: 'Check that the disk is not full and the keyring can be written. What it holds is unchanged.',
+  });
 }
 
 /** A request about one item, without its service. The condition distributes over the union. */
 type ItemRequest<T = WithoutId> = T extends { account: string } ? Omit<T, 'service'> : never;
-
-/** The value, checked against the schema. Doesn't throw the schema's own error, which may contain the value. */
-function asAnswered(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (value === null) return undefined;
-  throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
-}
 
 function notDeleted(name: string): VaultError {
   return new VaultError('damaged', `the keychain still holds ${quoted(name)} after its deletion`, {

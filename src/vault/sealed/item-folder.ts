@@ -46,14 +46,16 @@ export class ItemFolder implements Items {
   }
 
   async set(name: string, value: string): Promise<string | undefined> {
+    await this.write(name, value);
+    return this.get(name);
+  }
+
+  protected async write(name: string, value: string): Promise<void> {
     const file = this.fileOf(name);
     await this.#prepare();
-    try {
-      await replaceFile(file, value);
-    } catch (error) {
+    await replaceFile(file, value).catch((error: unknown) => {
       throw unwritable(file, error);
-    }
-    return this.get(name);
+    });
   }
 
   /** The home's lock keeps a second broker away. */

@@ -25,31 +25,18 @@ export interface PassphraseOptions {
   readonly cost?: ScryptCost;
 }
 
-export class PassphraseStore implements ItemStore {
+export class PassphraseStore extends ItemFolder implements ItemStore {
   readonly #options: PassphraseOptions;
-  readonly #items: ItemFolder;
   readonly #exclusive = mutex();
   #root: KeyObject | undefined;
 
   constructor(options: PassphraseOptions) {
+    super(options.folder);
     this.#options = options;
-    this.#items = new ItemFolder(options.folder);
   }
 
-  async get(name: string): Promise<string | undefined> {
-    return name === rootItem ? this.#shownRoot() : this.#items.get(name);
-  }
-
-  set(name: string, value: string): Promise<string | undefined> {
-    return this.#items.set(name, value);
-  }
-
-  replace(name: string, before: string | undefined, value: string): Promise<string | undefined> {
-    return this.#items.replace(name, before, value);
-  }
-
-  delete(name: string): Promise<string | undefined> {
-    return this.#items.delete(name);
+  override async get(name: string): Promise<string | undefined> {
+    return name === rootItem ? this.#shownRoot() : super.get(name);
   }
 
   /** `unlock` has made it. */
@@ -63,8 +50,8 @@ export class PassphraseStore implements ItemStore {
 
   /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
   async isNew(): Promise<boolean> {
-    if ((await this.#items.get(rootItem)) !== undefined) return false;
-    if ((await this.#options.hadRoot()) || (await this.#items.hasItems()))
+    if ((await super.get(rootItem)) !== undefined) return false;
+    if ((await this.#options.hadRoot()) || (await this.hasItems()))
       throw unreadable(this.#file, 'it is gone, and with it the key of all other files there', rootItem);
     return true;
   }
@@ -89,10 +76,10 @@ export class PassphraseStore implements ItemStore {
     this.#root = undefined;
   }
 
-  async destroy(): Promise<void> {
+  override async destroy(): Promise<void> {
     this.lock();
-    await this.#items.delete(rootItem);
-    await this.#items.destroy();
+    await this.delete(rootItem);
+    await super.destroy();
   }
 
   async close(): Promise<void> {
@@ -100,7 +87,7 @@ export class PassphraseStore implements ItemStore {
   }
 
   get #file(): string {
-    return this.#items.fileOf(rootItem);
+    return this.fileOf(rootItem);
   }
 
   #openRoot(): KeyObject {
@@ -113,13 +100,13 @@ export class PassphraseStore implements ItemStore {
   }
 
   async #read(passphrase: string | undefined): Promise<KeyObject> {
-    const content = await this.#items.get(rootItem);
+    const content = await super.get(rootItem);
     if (content === undefined) throw unreadable(this.#file, 'it is no longer there', rootItem);
     return unwrapRoot(content, this.#options.homeId, passphrase, this.#file);
   }
 
   async #write(root: KeyObject, passphrase: string | undefined): Promise<void> {
     const { homeId, cost = defaultCost } = this.#options;
-    await this.#items.set(rootItem, await wrapRoot(root, homeId, passphrase, cost));
+    await this.write(rootItem, await wrapRoot(root, homeId, passphrase, cost));
   }
 }

@@ -5,18 +5,13 @@
  * Only GCM's tag, compared in constant time, shows that a passphrase is wrong. The caller makes the user wait longer
  * after each wrong one.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createSecretKey,
-  randomBytes,
-  scrypt as scryptCallback,
-} from 'node:crypto';
+import { createSecretKey, randomBytes, scrypt as scryptCallback } from 'node:crypto';
 import type { KeyObject, ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { rootItem } from '../base/item-store.ts';
+import { decrypted, encrypted, nonceLength, tagLength } from '../base/sealed-item.ts';
 import { VaultError } from '../base/trouble.ts';
 import { unreadable } from './item-folder.ts';
 
@@ -49,10 +44,8 @@ export const defaultCost: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
 const bytes = (length: number): z.ZodString =>
   z.string().regex(new RegExp(`^[A-Za-z0-9_-]{${Math.ceil((length * 4) / 3)}}$`));
 
-/** Bytes: AES-256, and the nonce and tag of GCM (NIST SP 800-38D §5.2.1). */
+/** Bytes: AES-256. */
 const keyLength = 32;
-const nonceLength = 12;
-const tagLength = 16;
 
 const rootFileSchema = z.strictObject({
   version: z.literal(1),
@@ -72,12 +65,11 @@ export async function wrapRoot(
   passphrase: string | undefined,
   cost: ScryptCost,
 ): Promise<string> {
-  const [salt, nonce] = [randomBytes(32), randomBytes(nonceLength)];
-  const wrapping = await passphraseKey(passphrase, cost, salt);
-  const cipher = createCipheriv('aes-256-gcm', wrapping, nonce).setAAD(boundTo(homeId));
-  const sealed = Buffer.concat([cipher.update(root.export()), cipher.final(), cipher.getAuthTag()]);
+  const salt = randomBytes(32);
+  const sealed = encrypted(await passphraseKey(passphrase, cost, salt), root.export(), boundTo(homeId));
   const text = (part: Buffer): string => part.toString('base64url');
-  const file = { version: 1, cost, salt: text(salt), nonce: text(nonce), sealed: text(sealed) } as const;
+  const [nonce, rest] = [sealed.subarray(0, nonceLength), sealed.subarray(nonceLength)];
+  const file = { version: 1, cost, salt: text(salt), nonce: text(nonce), sealed: text(rest) } as const;
   return `${JSON.stringify(file satisfies z.infer<typeof rootFileSchema>)}\n`;
 }
 
@@ -93,20 +85,11 @@ export async function unwrapRoot(
 ): Promise<KeyObject> {
   const { cost, ...given } = parsed(content, file);
   const wrapping = await passphraseKey(passphrase, cost, Buffer.from(given.salt, 'base64url'));
-  const sealed = Buffer.from(given.sealed, 'base64url');
-  const decipher = createDecipheriv('aes-256-gcm', wrapping, Buffer.from(given.nonce, 'base64url'), {
-    authTagLength: tagLength,
-  });
-  decipher.setAAD(boundTo(homeId)).setAuthTag(sealed.subarray(keyLength));
-  const key = decipher.update(sealed.subarray(0, keyLength));
-  try {
-    decipher.final();
-    return createSecretKey(key);
-  } catch {
-    throw wrongPassphrase();
-  } finally {
-    key.fill(0);
-  }
+  // Each part has its exact length, so that the two can be read as one.
+  const sealed = Buffer.concat([given.nonce, given.sealed].map((part) => Buffer.from(part, 'base64url')));
+  const root = decrypted(wrapping, sealed, boundTo(homeId), (key) => createSecretKey(key));
+  if (!root) throw wrongPassphrase();
+  return root;
 }
 
 function parsed(content: string, file: string): z.infer<typeof rootFileSchema> {
@@ -149,9 +132,7 @@ async function passphraseKey(
   }
 }
 
-function boundTo(homeId: string): Buffer {
-  return Buffer.from(`keyturn/1 root\n${homeId}`);
-}
+const boundTo = (homeId: string): string => `keyturn/1 root\n${homeId}`;
 
 function wrongPassphrase(): VaultError {
   return new VaultError('locked', 'this passphrase does not open the vault', {

@@ -30,7 +30,10 @@ async function deskFor({
   });
   if (!guard || !watch) throw new Error('the rig did not ask for its guard');
   const bus = new SessionBus({});
-  const usual = { ...openVault('memory', { service: 'unused', ...fresh }), vault: rig.vault };
+  const usual = {
+    ...openVault('memory', { service: 'unused', sealed: { folder: '', key: 'keychain' }, ...fresh }),
+    vault: rig.vault,
+  };
   const settings = { lockAfter };
   const vaultLock = new VaultLock({
     secrets: { guard, watch, bus, lockable: { ...usual, ...lockable } },

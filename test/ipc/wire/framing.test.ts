@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { encodeFrame, FrameReader, terminated } from '../../../src/ipc/wire/framing.ts';
+import { encodeFrame, FrameReader } from '../../../src/ipc/wire/framing.ts';
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { memory } from '../fuzz.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -27,7 +27,7 @@ test('gives the same frames wherever the stream is split', () => {
       const frames = values.map((value) => encodeFrame({ value }));
       const reader = new FrameReader(frameLimit);
       const seen: Buffer[] = [];
-      for (const piece of pieces(Buffer.from(frames.map(terminated).join('')), at)) {
+      for (const piece of pieces(Buffer.from(frames.map((frame) => `${frame}\n`).join('')), at)) {
         reader.push(piece);
         if (!late) seen.push(...drain(reader));
       }

@@ -100,8 +100,8 @@ test('an idle worker keeps no program alive, and ends with its program', async (
   const keychain = new URL('../../../src/vault/keychain/keychain.ts', import.meta.url).href;
   const program = `
     import { readFileSync } from 'node:fs';
-    const { KeychainStore } = await import(${JSON.stringify(keychain)});
-    await new KeychainStore({ service: ${JSON.stringify(freshService())} }).prove();
+    const { keychainStore } = await import(${JSON.stringify(keychain)});
+    await keychainStore({ service: ${JSON.stringify(freshService())} }).prove();
     console.log(readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8'));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],

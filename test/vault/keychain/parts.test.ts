@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ItemStore } from '../../../src/vault/base/item-store.ts';
 import { inParts } from '../../../src/vault/keychain/parts.ts';
-import { KeychainStore } from '../../../src/vault/keychain/keychain.ts';
+import { keychainStore } from '../../../src/vault/keychain/keychain.ts';
 import { memoryKeychain, type Keychain } from '../doubles.ts';
 import { vaultOver } from '../vaults.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
@@ -94,7 +94,7 @@ test('a kill at any step of a deletion is made good by the next one', async () =
 test('a Credential Manager without room is full', async () => {
   const scripted = scriptedKeychain();
   const platform = 'win32';
-  const vault = vaultOver(new KeychainStore({ service: 'x', spawnWorker: scripted.spawn, platform }));
+  const vault = vaultOver(keychainStore({ service: 'x', spawnWorker: scripted.spawn, platform }));
   await vault.set('s', 'kept');
   const refuse = "the Credential Manager can't write: error 8";
   scripted.act = ({ op }) => (op === 'set' ? { refuse } : 'obey');
