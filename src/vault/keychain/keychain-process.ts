@@ -29,7 +29,7 @@ export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, en
 /** Hints for the user whose keychain doesn't answer. */
 const orSealedFile =
   'or keep the secrets of a new home in a file under a passphrase: keyturn settings set vault sealed-file (or "memory", which forgets them when the broker stops).';
-const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
+const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service; without a desktop as docs/guides/scripts-and-ci.md says), ${orSealedFile}`;
 const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
 /**
