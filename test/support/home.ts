@@ -7,16 +7,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +15,7 @@ import { onTestFinished } from 'vitest';
 
 import { builtBin } from './built.ts';
 import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
-import { learnKeys, scan } from './secret-scan.ts';
+import { filesBelow, learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld, type WorldOptions } from './world.ts';
 import { ofTest } from './lasting.ts';
@@ -325,13 +316,6 @@ function lockHolder(file: string): number | undefined {
   const inode = statSync(file, { throwIfNoEntry: false })?.ino;
   const held = readFileSync('/proc/locks', 'utf8').matchAll(/FLOCK\s+\S+\s+\S+\s+(\d+)\s+\S+:(\d+)\s/g);
   return [...held].filter(([, , at]) => Number(at) === inode).map(([, pid]) => Number(pid))[0];
-}
-
-/** Plain files below a folder, as full paths. */
-export function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
 function worldVariables(world: TestWorld, { browser, person }: HomeOptions): Record<string, string> {

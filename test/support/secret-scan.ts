@@ -5,7 +5,7 @@
  * names, files that the person named on the command line, access tokens where `keyturn token` prints them, and
  * tokens and API keys where `keyturn headers` does. A finding ends the test; the secret itself is never repeated.
  */
-import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { report } from '../soak/report.ts';
@@ -24,7 +24,7 @@ const keyFile = z.object({ key: z.string() });
 
 /** Makes the keys in a config folder known: the owner's and those of paired programs. */
 export function learnKeys(config: string): void {
-  for (const file of keyFilesBelow(config)) {
+  for (const file of filesBelow(config).filter(isKeyFile)) {
     const kind = path.basename(file) === 'owner.key' ? 'owner key' : 'client key';
     const { success, data } = keyFile.safeParse(parsed(file));
     if (success) keepSecret(kind, data.key);
@@ -34,7 +34,9 @@ export function learnKeys(config: string): void {
 /** Throws, with every place and kind, where a known secret is found. Appends its numbers to the soak's report. */
 export function scan({ folder, printed }: { readonly folder: string; readonly printed: readonly Printed[] }) {
   const theirs = new Set(printed.flatMap(({ args }) => namedFiles(args)));
-  const files = filesIn(folder).filter((file) => !isKeyFile(file) && !theirs.has(file));
+  const files = filesBelow(folder).filter(
+    (file) => lstatSync(file).isFile() && !isKeyFile(file) && !theirs.has(file),
+  );
   let bytes = 0;
   const read = (place: string, content: Buffer | string): Finding[] => {
     bytes += Buffer.byteLength(content);
@@ -79,27 +81,15 @@ function isKeyFile(file: string): boolean {
   return isOwners || isClients;
 }
 
-function keyFilesBelow(folder: string): string[] {
-  return filesIn(folder).filter(isKeyFile);
-}
-
 /**
- * Plain files below a folder; none where there is no such folder. A link is not followed: what it leads to is scanned
- * where it is, or isn't the home's.
+ * Files and links below a folder; none where there is no such folder. A link is not followed: what it leads to is
+ * scanned where it is, or isn't the home's.
  */
-function filesIn(folder: string): string[] {
-  return entriesIn(folder).flatMap((entry) => {
-    const place = path.join(folder, entry.name);
-    return entry.isDirectory() ? filesIn(place) : entry.isFile() ? [place] : [];
-  });
-}
-
-function entriesIn(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+export function filesBelow(folder: string): string[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
 function parsed(file: string): unknown {

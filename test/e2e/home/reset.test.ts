@@ -1,10 +1,11 @@
 /** The end of a home: asked for, complete, told, and finished by a second run where a crash cut it short. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
-import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
+import { homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
+import { filesBelow } from '../../support/secret-scan.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, enter, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
@@ -14,7 +15,7 @@ import { inTerminal } from '../../support/processes/terminal.ts';
 import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
 
 /** Files of Keyturn's that are there. */
-const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
+const filesOf = (home: TestHome): string[] => filesBelow(home.folder);
 
 const reset = async (home: TestHome) =>
   JSON.parse(await home.ok(['reset', '--yes', '--json'])) as ResultOf<'home.reset'>;

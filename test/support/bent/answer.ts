@@ -38,20 +38,6 @@ export function redirectTo(location: string, status = 302): Reply {
   return { status, headers: { location } };
 }
 
-/** A body of `start` and then `filler` without end, as fast as the reader takes it. */
-export function endless(start = '{"filler":"', filler = 'x'.repeat(fillerLength)): Reply {
-  return {
-    headers: { 'content-type': 'application/json' },
-    async *body() {
-      yield start;
-      for (;;) yield filler;
-    },
-  };
-}
-
-/** What a socket takes at once, about: 64 KiB. */
-const fillerLength = 64 * 1024;
-
 /** The head and `start` arrive, then nothing more ever. */
 export function stalled(start = '{'): Reply {
   return {

@@ -14,7 +14,7 @@ import { type Json, newSigningKey } from './jwt.ts';
 import { authMethods, noBentCounts } from './parties.ts';
 import type { AuthMethod, BentClient, IdentityProvider, MetadataPlace, Parts } from './parties.ts';
 import { answerIntrospection, answerRegistration, answerRevocation } from './registration.ts';
-import { answerTokenRequest, knownGrantTypes } from './token-endpoint.ts';
+import { answerTokenRequest } from './token-endpoint.ts';
 import { emptyTokenStore, idToken, isSpent, randomValue, validToken } from './token-store.ts';
 import { metadataDocument, metadataPaths } from './metadata.ts';
 
@@ -60,8 +60,6 @@ function defaults() {
     refreshTokens: 'always' as 'always' | 'offline_access' | 'afterConsent' | 'never',
     /** A request with a `prompt` gets an error page, as better-auth answers select_account, or is sent back with an error. */
     failsOnPrompts: false as 'page' | 'redirect' | false,
-    /** `rotate`: a used one ends the grant; `same`: no new one comes. */
-    rotation: 'rotate' as 'rotate' | 'same',
     /** Seconds in which a used refresh token may come again, because its answer may be lost (RFC 9700 §4.14.2). */
     refreshGrace: 0,
     /** Revoking a grant ends all grants of its client and user. */
@@ -77,14 +75,12 @@ function defaults() {
     resourceRequired: true,
     /** `auto`: a redirect at once; `page`: a consent page that a person clicks; `signIn`: before it, a page that asks for an account. */
     consent: 'auto' as 'auto' | 'page' | 'signIn',
-    /** Who can sign in at that page. */
-    accounts: ['alice', 'bob'] as readonly string[],
     /** RFC 9207: `iss` in the redirect, and said in the metadata. */
     issInResponse: true,
     /** `exact` (OAuth 2.1), or any port on a loopback address, not on `localhost` (RFC 8252 §7.3). */
     redirectMatching: 'exact' as 'exact' | 'anyLoopbackPort',
-    /** `absent`: no endpoint at all; `closed`: it refuses everybody. */
-    registration: 'open' as 'open' | 'closed' | 'absent',
+    /** `absent`: no endpoint at all. */
+    registration: 'open' as 'open' | 'absent',
     /** What a registered client gets whatever it asked for; undefined: what it asked for. */
     registeredAuthMethod: undefined as AuthMethod | undefined,
     /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
@@ -107,7 +103,6 @@ function defaults() {
     /** What a client that isn't known gets: a page without a redirect, as OAuth 2.1 §4.1.2.1 has it, or a redirect with this error. */
     unknownClients: 'page' as 'page' | 'invalid_client' | 'unauthorized_client' | 'invalid_request',
     deviceAuthorization: false,
-    grantTypes: knownGrantTypes,
     /** Whose ID-JAGs are redeemed here. */
     identityProviders: [] as readonly IdentityProvider[],
     /** Platforms whose word on a workload is taken here. */

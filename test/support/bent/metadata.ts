@@ -3,11 +3,11 @@
  *
  * Invariant: it says what the server does at this moment; its settings and it can't disagree.
  */
-import type { Json } from './jwt.ts';
-import { signatureAlgorithms } from './jwt.ts';
+import { idJagType } from './assertion-grants.ts';
+import { type Json, keyTypes } from './jwt.ts';
 import type { MetadataPlace, Parts } from './parties.ts';
+import { knownGrantTypes } from './token-endpoint.ts';
 
-const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
 /** RFC 8414 §3.1: a slash at the end of the issuer is left out. Without a path two of the places are one. */
@@ -23,9 +23,7 @@ export function metadataPaths(issuerPath: string): Readonly<Record<MetadataPlace
 export function metadataDocument({ server, issuer, settings }: Parts): Json {
   const at = (path: string): string => `${server.base}${path}`;
   const { registration, deviceAuthorization, scopesSupported, identityProviders } = settings;
-  const grantTypes = settings.grantTypes.filter(
-    (type) => deviceAuthorization || !type.endsWith(':device_code'),
-  );
+  const grantTypes = knownGrantTypes.filter((type) => deviceAuthorization || !type.endsWith(':device_code'));
   return {
     issuer,
     authorization_endpoint: at('/authorize'),
@@ -40,13 +38,11 @@ export function metadataDocument({ server, issuer, settings }: Parts): Json {
     grant_types_supported: grantTypes,
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: settings.authMethods,
-    token_endpoint_auth_signing_alg_values_supported: signatureAlgorithms,
+    token_endpoint_auth_signing_alg_values_supported: Object.keys(keyTypes),
     authorization_response_iss_parameter_supported: settings.issInResponse,
     client_id_metadata_document_supported: settings.clientIdMetadataDocuments,
     ...(identityProviders.length > 0 ? { authorization_grant_profiles_supported: [idJagProfile] } : {}),
-    ...(grantTypes.includes(tokenExchange)
-      ? { identity_chaining_requested_token_types_supported: ['urn:ietf:params:oauth:token-type:id-jag'] }
-      : {}),
+    identity_chaining_requested_token_types_supported: [idJagType],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256'],
   };

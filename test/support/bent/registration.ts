@@ -38,8 +38,6 @@ export function answerRegistration(parts: Parts, request: RecordedRequest): Answ
     status: 201,
   };
   return answerJson(parts, request, hooks, () => {
-    if (settings.registration === 'closed')
-      throw new Refusal('access_denied', 'nobody may register here', 403);
     const result = registrationRequest.safeParse(request.json);
     if (!result.success) throw new Refusal('invalid_client_metadata', 'the request is malformed');
     return register(parts, result.data);

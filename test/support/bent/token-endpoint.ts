@@ -56,7 +56,7 @@ async function served(parts: Parts, request: RecordedRequest): Promise<Answer> {
     refuseRepeated(request.form);
     const client = authenticate(parts, request);
     const grantType = required(request.form, 'grant_type');
-    const handler = parts.settings.grantTypes.includes(grantType) ? handlers[grantType] : undefined;
+    const handler = handlers[grantType];
     if (handler === undefined) throw new Refusal('unsupported_grant_type', `${grantType} is not offered`);
     // RFC 7591 §2: a client uses the grants that it registered, and no others.
     if (client.grantTypes?.includes(grantType) === false)
@@ -113,16 +113,15 @@ function refresh(parts: Parts, client: BentClient, request: RecordedRequest): Js
   }
   const resources = requestedResources(parts, grant, form);
   counts.refreshes += 1;
-  if (settings.rotation === 'rotate') presented.usedAt ??= settings.now();
+  presented.usedAt ??= settings.now();
   if (settings.narrowing === 'forGood') presented.scopes = scopes;
   if (settings.narrowing === 'endsOthers')
     for (const one of store.accessTokens.values())
       if (one.grant === grant) store.accessTokens.delete(one.token);
-  const isNew = settings.rotation !== 'same';
   return issue(parts, grant, {
     scopes,
     resources,
-    ...(isNew ? { refreshToken: newRefreshToken(parts, grant, presented.scopes) } : {}),
+    refreshToken: newRefreshToken(parts, grant, presented.scopes),
   });
 }
 

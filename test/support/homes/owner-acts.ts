@@ -56,12 +56,6 @@ export async function nothingIsAsked(home: TestHome): Promise<boolean> {
   return (await askBroker(home, 'request.list', {})).requests.length === 0;
 }
 
-/** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
-export async function clearQuestions(home: TestHome): Promise<void> {
-  const { requests } = await askBroker(home, 'request.list', {});
-  for (const { id } of requests) await answer(home, id, 'deny');
-}
-
 /** Opens the browser of the home. */
 export async function signIn(
   home: TestHome,

@@ -11,8 +11,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { builtBin } from '../built.ts';
-import { filesBelow, isAlive, processFacts, type TestHome, until } from '../home.ts';
+import { isAlive, processFacts, type TestHome, until } from '../home.ts';
 import { treeOf } from './process-table.ts';
+import { filesBelow } from '../secret-scan.ts';
 import { type Finding, secretsIn } from '../secrets.ts';
 
 const clients = path.join(import.meta.dirname, '..', '..', 'clients');
