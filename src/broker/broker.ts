@@ -109,10 +109,7 @@ export class Broker {
     return exactEndpoint(resource, this.parts.urlPolicy);
   }
 
-  /**
-   * An MCP server asks the user to open an address. Throws as `ShownUrls.show`, `paused`, and
-   * `invalid_resource`.
-   */
+  /** An MCP server asks the user to open an address. Throws as `ShownUrls.show`, `paused`, and `invalid_resource`. */
   async showUrl(request: UrlRequest): Promise<UrlAction> {
     this.parts.pause.throwIfPaused();
     return this.#shownUrls.show(request, this.canonical(request.resource));
@@ -139,10 +136,7 @@ export class Broker {
     }
   }
 
-  /**
-   * The issuer where a sign-in would go: for the client that the user registered there. `wasShown`: the last refusal of
-   * the user's sign-in named it. Throws what discovery throws, and what a sign-in page could not succeed without.
-   */
+  /** Where a sign-in would go. `wasShown`: the last refusal of the user's sign-in named it. Throws as discovery. */
   async issuerOf(
     asked: Pick<LoginRequest, 'resource' | 'issuer'>,
   ): Promise<{ issuer: string; wasShown: boolean }> {

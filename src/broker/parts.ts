@@ -30,19 +30,7 @@ import { Refresher } from './tokens/refresher.ts';
 import { ServerRests } from './tokens/server-rests.ts';
 import type { TokenCache } from './tokens/token-cache.ts';
 
-export interface BrokerParts {
-  readonly clock: Clock;
-  readonly audit: Audit;
-  readonly vault: Vault;
-  readonly cache: TokenCache;
-  readonly loopback: Loopback;
-  readonly approvalRequests: ApprovalRequests;
-  /** Whether the user paused all access. */
-  readonly pause: AccessPause;
-  /** A user sits at windows of the broker's own: an approval takes effect there only, and refusals say so. */
-  readonly isKeyturnApp: boolean;
-  /** Before something goes out, or a browser opens. Throws what keeps it here. */
-  readonly requireSettingsAnswered: () => Promise<void>;
+export interface BrokerParts extends HostParts {
   readonly document: HomeDocument;
   readonly items: VaultItems;
   /** Whether http is accepted for loopback hosts. */
@@ -70,18 +58,20 @@ export interface BrokerParts {
 }
 
 /** What the host gives as it is. */
-type HostParts = Pick<
-  BrokerParts,
-  | 'clock'
-  | 'audit'
-  | 'vault'
-  | 'cache'
-  | 'loopback'
-  | 'approvalRequests'
-  | 'pause'
-  | 'isKeyturnApp'
-  | 'requireSettingsAnswered'
->;
+interface HostParts {
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly vault: Vault;
+  readonly cache: TokenCache;
+  readonly loopback: Loopback;
+  readonly approvalRequests: ApprovalRequests;
+  /** Whether the user paused all access. */
+  readonly pause: AccessPause;
+  /** A user sits at windows of the broker's own: an approval takes effect there only, and refusals say so. */
+  readonly isKeyturnApp: boolean;
+  /** Before something goes out, or a browser opens. Throws what keeps it here. */
+  readonly requireSettingsAnswered: () => Promise<void>;
+}
 
 /** They may change while the broker runs: read at each use. */
 interface LiveSettings {
@@ -92,8 +82,10 @@ interface LiveSettings {
   readonly browser?: string | undefined;
 }
 
-interface Host extends NetworkHost {
+interface Host {
   readonly records: Records;
+  readonly settings: LiveSettings;
+  readonly fetchFor: (endpoint: string, isPrivate: (url: string) => boolean) => Fetch;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly signInsChanged: () => void;
 }
@@ -149,16 +141,11 @@ export function brokerParts(
   };
 }
 
-interface NetworkHost {
-  readonly settings: LiveSettings;
-  readonly fetchFor: (endpoint: string, isPrivate: (url: string) => boolean) => Fetch;
-}
-
 /** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
 function networkOf(
   clock: Clock,
   exceptions: ExceptionRecords,
-  { settings, fetchFor }: NetworkHost,
+  { settings, fetchFor }: Pick<Host, 'settings' | 'fetchFor'>,
 ): BrokerParts['network'] {
   const shared = { serverClocks: new ServerClocks(), secretForms: new Map<string, string>() };
   return (endpoint) => ({

@@ -23,10 +23,7 @@ const maxPause = 600_000;
 /** Operations counted apart for one app and sign-in; any further operations count as one. */
 const maxOperations = 64;
 
-/**
- * Milliseconds. A token that expires within this time may have expired before the server checked it: the request
- * takes time, and servers truncate times to the second.
- */
+/** Milliseconds. Such a token may have expired before it was checked: requests take time, and servers truncate times. */
 export const expiryGrace = 1000;
 
 /** The app that reports a rejection, and the sign-in of the token. */
@@ -107,10 +104,7 @@ export class RejectionLimits {
     return Math.max(0, counted.all.until - this.#now(), (own?.until ?? 0) - this.#now());
   }
 
-  /**
-   * Counts a rejection. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
-   * bound over all operations counts it.
-   */
+  /** `hasWorked`: the operation isn't the cause, so that only the bound over all operations counts it. */
   add({ appId, signInId, operation = '' }: RejectedUse, hasWorked: boolean): void {
     const counted = this.#of(signInId, appId);
     counted.all.add(this.#now());

@@ -73,10 +73,7 @@ export class Rejections {
     return this.#suspects.has(id);
   }
 
-  /**
-   * A rejected token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
-   * the sign-in must be renewed.
-   */
+  /** False if the MCP server moved to another issuer, or takes no Bearer tokens any more: the sign-in must be renewed. */
   async isStillNamedByServer({ endpoint, request }: PendingRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
@@ -117,10 +114,7 @@ export class Rejections {
     }
   }
 
-  /**
-   * The caller says that its last token was rejected, and during a pause no other one takes its place (spec,
-   * Retries). A caller that says nothing gets the token there is.
-   */
+  /** For a caller whose last token was rejected, during a pause (spec, Retries). Any other gets the token there is. */
   throwWhileNotReplacing({ request, endpoint }: PendingRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;

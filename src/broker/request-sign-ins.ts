@@ -185,10 +185,7 @@ export class RequestSignIns {
     return there.some((one) => !isShared(one) && one.account === account && (one.signedInAt ?? 0) > lastSeen);
   }
 
-  /**
-   * The server ignores the scopes of a sign-in, so that another page would be of no use. The record stays, and says so
-   * until the user signs in again; the tokens are revoked.
-   */
+  /** The server ignores scopes: another page would be of no use. The record says so until the user signs in again. */
   async #refuseWider(permission: Permission, wider: SignIn): Promise<never> {
     if (isLiving(wider)) await revokeSignIn(this.#parts, wider);
     throw refusals.notNarrowed(permission, wider);

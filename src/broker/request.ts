@@ -75,10 +75,7 @@ export function isStepUpWithoutScopes(challenge: AppChallenge | undefined): bool
   return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
 }
 
-/**
- * The challenge that the app reports. If the permission takes its scopes from the first token, the app must
- * not choose them (invariant 11, dev/internals.md).
- */
+/** The reported challenge. While the permission's scopes aren't fixed, the app must not choose them (invariant 11). */
 export function hintOf(
   { challenge: told }: TokenRequest,
   { fixAtFirstToken = false }: Pick<Permission, 'fixAtFirstToken'>,
@@ -146,9 +143,7 @@ export function pendingRequests({
   };
 }
 
-/**
- * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
- */
+/** The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs. */
 function neededScope({ scope = [], challenge }: TokenRequest): string[] {
   const asked = isStepUp(challenge) ? union(scope, challenge?.bearer?.scope ?? []) : scope;
   return withoutOfflineAccess(asked);

@@ -56,10 +56,7 @@ export class ShownUrls {
     this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
-  /**
-   * Asks the user, and opens the address after an approval. Throws `insecure_url`, `consent_required`, `consent_denied`,
-   * `rate_limited`, and the signal's reason.
-   */
+  /** Throws `insecure_url`, `consent_required`, `consent_denied`, `rate_limited`, and the signal's reason. */
   async show(request: UrlRequest, endpoint: string): Promise<UrlAction> {
     const { appId, signal } = request;
     const shown = { ...request, endpoint, url: pageUrl(request.url) };

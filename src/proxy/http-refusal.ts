@@ -51,10 +51,7 @@ const statuses: Partial<Record<Reason, number>> = {
   broker_stopping: 503,
 };
 
-/**
- * Writes the refusal; the caller ends the response. `id` is that of the message that is refused. Ends the connection where an
- * answer had begun.
- */
+/** Ends the connection where an answer had begun; else the caller ends the response. `id`: of the refused message. */
 export function refuse(response: ServerResponse, error: unknown, id: MessageId | null): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();

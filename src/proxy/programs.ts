@@ -164,10 +164,7 @@ export class Programs {
   }
 }
 
-/**
- * What `ask` gives, and once more if a permission ended meanwhile: this answer may be older than that end, and would
- * then open what nothing ends any more.
- */
+/** Asks once more if a permission ended meanwhile: the answer may be older than that end. */
 async function current<T>(open: OpenAnswers, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     const { cuts } = open;

@@ -5,10 +5,7 @@
  * the card is void if the process has changed by then.
  */
 
-/**
- * The process that holds the connection. If `verified` is false, the system gives no information and the other fields
- * are absent.
- */
+/** The process that holds the connection. If `verified` is false, the system says nothing, and nothing else is set. */
 export interface ProcessFacts {
   readonly verified: boolean;
   readonly pid?: number;
@@ -33,10 +30,7 @@ export interface ProcessFacts {
     readonly kind: 'flatpak' | 'snap' | 'container' | 'unit';
     readonly name: string;
   }>;
-  /**
-   * Names of the parent processes, nearest first. They prove nothing: a process can choose its name, or the name of
-   * its file.
-   */
+  /** Names of the parent processes, nearest first. They prove nothing: a process can choose its name. */
   readonly parents?: readonly string[];
 }
 

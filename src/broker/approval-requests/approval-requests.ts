@@ -36,10 +36,7 @@ interface OpenRequest extends ApprovalRequest {
  * counted apart, and so are the sign-ins of commands, windows and apps: none crowds out another.
  */
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
-/**
- * The share of one app: enough for a day's work, and no app crowds out others. The command line counts as one
- * app.
- */
+/** The share of one app: enough for a day's work, and no app crowds out others. The command line counts as one app. */
 const maxPerApp = 8;
 
 /** Milliseconds that a question stays open, so that a late answer is still valid. */
@@ -87,10 +84,7 @@ export class ApprovalRequests {
     await this.#mayAsk?.();
   }
 
-  /**
-   * Opens a question and waits for the answer and its terms. Rejects with the signal's reason after a withdrawal,
-   * with `rate_limited` if too many questions are open, with the reason passed to `end`, and as the guards do.
-   */
+  /** Rejects with the signal's reason, `rate_limited` for too many questions, the reason of `end`, and as the guards do. */
   async ask(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
     if (this.#mayAsk && question.kind !== 'settings') {
@@ -149,10 +143,7 @@ export class ApprovalRequests {
     });
   }
 
-  /**
-   * Throws `not_found` if no such question is open, and `invalid_request` for terms that don't fit. If the process
-   * that asked has changed, throws `conflict` and closes the question.
-   */
+  /** Throws `not_found`, `invalid_request` for terms that don't fit, and `conflict` if the process that asked has changed. */
   answer(id: string, answer: Answer, terms: Terms = {}): ApprovalRequest {
     const open = this.#open.get(id);
     if (!open) {
@@ -196,10 +187,7 @@ interface Share {
   readonly what: keyof typeof maxOpen;
   /** Questions with the same value count together. */
   readonly counted: string;
-  /**
-   * Undefined for an app that isn't paired yet, for the windows and for the broker itself: they have no stable id
-   * to count by.
-   */
+  /** Undefined for an app that isn't paired yet, the windows and the broker: they have no stable id to count by. */
   readonly whose: string | undefined;
 }
 

@@ -47,10 +47,7 @@ export class CurrentPermissions {
     return this.#parts.permissions.find(appId, endpoint, this.#parts.clock.wall());
   }
 
-  /**
-   * All permissions there, even if they don't cover the request: first the one on disk, then the temporary ones.
-   * Throws `consent_denied` if one of them refuses a part of the request.
-   */
+  /** All permissions there, the one on disk first. Throws `consent_denied` if one of them refuses a part of the request. */
   all(wanted: WantedAccess): Permission[] {
     const { appId, endpoint, appProcess } = wanted;
     const forNow = this.#parts.temporary.find(appId, endpoint, appProcess, this.#parts.clock.wall());

@@ -29,10 +29,7 @@ export interface ShownOffer {
 
 type ApprovedOffer = Pick<ShownOffer, 'scope' | 'signInIds'>;
 
-/**
- * Every program of the user can ask under the name of the command line, so a card allows it for one hour
- * (milliseconds).
- */
+/** Every program can ask under the name of the command line, so a card allows it for one hour (milliseconds). */
 const cliDuration = 3_600_000;
 
 export class PermissionChanges {
@@ -46,10 +43,7 @@ export class PermissionChanges {
     this.#current = current;
   }
 
-  /**
-   * Writes the disk before any event leaves. Closes the cards that it answers. Throws `conflict` if `from` is no longer
-   * the stored permission.
-   */
+  /** Closes the cards that it answers. Throws `conflict` if `from` is no longer the stored permission. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#parts.permissions.set(permission, from);
     await this.noteInAuditLog(permission, permission.decision, permission.scope);

@@ -41,10 +41,7 @@ export type SignInChoice =
   /** No sign-in can be used. `signIn` could be earlier. */
   | { readonly kind: 'signIn'; readonly signIn: SignIn | undefined };
 
-/**
- * `there`: the sign-ins of the endpoint, newest first. `permissions`: those that cover the request's scopes, the
- * longest-lasting first.
- */
+/** `there`: those of the endpoint, newest first. `permissions`: those that cover the request, the longest-lasting first. */
 export function chooseSignIn(
   there: readonly SignIn[],
   { appId, account, signInId }: WantedSignIn,
@@ -81,10 +78,7 @@ export function chooseSignIn(
   return { kind: 'signIn', signIn: asked.find(isShared) ?? asked[0] };
 }
 
-/**
- * The accounts that may serve a request that names none: the chosen one, or else each that the permission names. For
- * one that names no sign-in, each that is signed in.
- */
+/** For a request that names none: the chosen account, else each that the permission names, else each that is signed in. */
 function openAccounts(
   permission: Permission,
   { living, kept }: { readonly living: readonly SignIn[]; readonly kept: () => readonly SignIn[] },
@@ -198,10 +192,7 @@ export function signInsOfAccount(
   });
 }
 
-/**
- * A permission is for the resource that discovery verified. If the metadata now names another resource, the permission
- * doesn't count. Throws `resource_mismatch`.
- */
+/** Throws `resource_mismatch` if the metadata now names another resource than the permission is for. */
 export function requireSameResource(permission: Permission, signIn: SignIn): void {
   if (permission.resource === undefined || permission.resource === signIn.resource) return;
   // The user named this sign-in.
@@ -209,10 +200,7 @@ export function requireSameResource(permission: Permission, signIn: SignIn): voi
   throw otherResource(permission.endpoint, signIn);
 }
 
-/**
- * Invariant 4 (dev/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the
- * vault's own list. Throws `resource_mismatch`.
- */
+/** Invariant 4 (dev/internals.md), once more before the token leaves (RFC 9728 §3.3). Throws `resource_mismatch`. */
 export function requireEndpoint(signIn: SignIn, endpoint: string): void {
   if (!endpointsWithin(signIn).has(endpoint)) throw outsideSignIn(endpoint, signIn.id);
 }

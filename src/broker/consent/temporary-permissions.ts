@@ -80,9 +80,7 @@ export class TemporaryPermissions {
     return this.#usedOnce.some((one) => one.given === token && isLike(to)(one));
   }
 
-  /**
-   * Adds one. It replaces an earlier one of the same run, app and endpoint, unless one of the two is for one token.
-   */
+  /** Adds one. It replaces an earlier one of the same run, app and endpoint, unless one of the two is for one token. */
   set(one: TemporaryPermission): void {
     const { appId, endpoint } = one.permission;
     this.#all = [

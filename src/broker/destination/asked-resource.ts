@@ -111,10 +111,7 @@ export async function stillNames(
   }
 }
 
-/**
- * The scopes of a step-up if the challenge names none (spec, Scope selection): all that the server lists. Empty if it
- * lists none.
- */
+/** The scopes of a step-up if the challenge names none (spec, Scope selection): all that the server lists. */
 export async function listedScope(parts: BrokerParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.scopesSupported ?? [];

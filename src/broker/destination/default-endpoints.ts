@@ -10,10 +10,7 @@ import type { Registration } from '../../oauth/client/registration.ts';
 import { metadataGone } from '../tokens/authorization-servers.ts';
 import { isLiving } from '../records/sign-in.ts';
 
-/**
- * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
- * the issuer nor a user to them.
- */
+/** Metadata that is gone for a moment must send no user and no entered client to guessed endpoints. */
 export function mayUseDefaults(parts: BrokerParts, issuer: string): boolean {
   const hasEntered = parts.registrations
     .all()

@@ -52,10 +52,7 @@ export interface Destination {
   readonly isCompany?: true;
 }
 
-/**
- * The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for
- * each.
- */
+/** The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for each. */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
   return [server.issuer, source.identifier, resource];
 }
@@ -145,18 +142,12 @@ function usedIssuer({ signIns }: BrokerParts, { endpoint, account }: Destination
   return places.find((place) => place?.revision === 'current')?.identifier;
 }
 
-/**
- * The authorization servers tried in one search. An MCP server's list is untrusted, and may name servers that have
- * nothing to do with it.
- */
+/** The most servers tried in one search: the MCP server's list is untrusted, and may name any server. */
 const maxServersTried = 5;
 
 type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
 
-/**
- * RFC 9728 §7.6, the client chooses: the user's choice, else a server where we have a sign-in or a client, else the first
- * that qualifies.
- */
+/** RFC 9728 §7.6: the user's choice, else a server where we have a sign-in or a client, else the first that qualifies. */
 async function chooseServer(
   parts: BrokerParts,
   request: DestinationRequest,
@@ -205,10 +196,7 @@ function requireUsable(
   requireSignIn(parts, server, method);
 }
 
-/**
- * Refuses a server at which no sign-in page could succeed. Throws `registration_required`, `pkce_unsupported` or
- * `metadata_invalid`.
- */
+/** Throws `registration_required`, `pkce_unsupported` or `metadata_invalid` where no sign-in page could succeed. */
 export function requireSignIn(parts: BrokerParts, server: AuthorizationServer, method: SignInMethod): void {
   if (method === 'device') requireDeviceEndpoint(server);
   else requireAuthorizationEndpoint(server);

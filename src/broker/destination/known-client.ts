@@ -5,7 +5,7 @@
  * and an answer may name no issuer (mix-up.ts).
  */
 import type { BrokerParts } from '../parts.ts';
-import { isWithin, offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
+import { isWithin, union } from '../../oauth/base/scope.ts';
 import { RegistrationRequired } from '../../oauth/client/registration.ts';
 import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
@@ -67,22 +67,6 @@ export function coversScope(
   { now = [] }: WantedClient,
 ): boolean {
   return scope === undefined || isWithin(now, union(scope, refusedScope));
-}
-
-/**
- * What this client may ask for (RFC 7591 §3.2.1). Scopes that the user named are asked for all the same, and so are all
- * if none is left: then the server's own words say why not.
- */
-export function askableScope(
-  { registration: { refusedScope = [] } }: RegistrationRecord,
-  scope: readonly string[] | undefined,
-  named: readonly string[] = [],
-): readonly string[] | undefined {
-  const isAskable = (one: string): boolean => named.includes(one) || !refusedScope.includes(one);
-  const askable = scope?.filter(isAskable) ?? [];
-  if (withoutOfflineAccess(askable).length > 0) return askable;
-  // It is Keyturn's own addition, so it goes first.
-  return scope?.filter((one) => one !== offlineAccess || isAskable(one));
 }
 
 export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): boolean {

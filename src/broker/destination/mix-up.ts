@@ -15,20 +15,14 @@ function pathOf(redirectUri: string): string {
   return URL.parse(redirectUri)?.pathname ?? redirectUri;
 }
 
-/**
- * Whether the issuer of `record` may send a browser to this path. Some servers accept paths below a registered
- * path.
- */
+/** Whether the issuer of `record` may send a browser to this path. Some servers accept paths below a registered path. */
 function mayAnswerAt(path: string, { registration, grantType, isRejected }: RegistrationRecord): boolean {
   if (grantType !== undefined || isRejected === true) return false;
   const own = pathOf(registration.redirectUri);
   return path === own || (own !== '/' && path.startsWith(`${own}/`));
 }
 
-/**
- * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the user can do
- * about it. Undefined if the redirect URI shows the issuer.
- */
+/** The issuer of another client whose answer could arrive at this redirect URI, and what the user can do about it. */
 export function ambiguityOf(
   records: readonly RegistrationRecord[],
   { registration }: RegistrationRecord,

@@ -64,10 +64,7 @@ export async function registeredNow(
   }
 }
 
-/**
- * The redirect URIs to register, each after its listener is open. Some servers accept only one of the names of
- * loopback, or only a port that their operator allows.
- */
+/** The redirect URIs to register, each after its listener is open: some servers take only one name or port. */
 async function* redirectForms({ loopback }: BrokerParts, listening: Receiver[]): AsyncGenerator<string> {
   const any = await loopback.open();
   listening.push(any);

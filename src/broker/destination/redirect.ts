@@ -138,10 +138,7 @@ async function fromDocument(parts: BrokerParts, server: AuthorizationServer, url
   return (await unlessTaken(listenFor(parts, record))) ?? onAnotherPort(parts, record);
 }
 
-/**
- * The other port that our document names; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the
- * request.
- */
+/** The other port of our document; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the request. */
 async function onAnotherPort({ loopback }: BrokerParts, record: RegistrationRecord): Promise<Redirect> {
   const spare = new URL(record.registration.redirectUri);
   spare.port = String(spareDocumentPort);

@@ -37,10 +37,7 @@ export const sharedPath = '/callback';
 /** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 16;
 
-/**
- * A path that no other registration has. So the path of an answer shows which issuer it is for (RFC 9700 §4.4.2). The
- * random part comes first: some servers accept every path below a registered one.
- */
+/** Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a registered path. */
 const ownPath = (): string => `/${unguessable()}${sharedPath}`;
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
@@ -57,10 +54,7 @@ export interface RedirectCallback {
 
 export interface Receiver {
   readonly redirectUri: string;
-  /**
-   * The first reply with this state. Rejects when the signal aborts. `onStateless` gets the error code of each answer
-   * that came to this redirect URI without a state; empty if it has none.
-   */
+  /** The first reply with this state. `onStateless` gets the error code (or '') of each answer here without a state. */
   receive(
     state: string,
     signal: AbortSignal,
@@ -110,10 +104,7 @@ export class Loopback {
     this.#parts = { ownerOf, fixedPort, seed };
   }
 
-  /**
-   * The redirect URI of a client that the user registers at this issuer by hand: the same before and after. By name,
-   * since some providers take no address.
-   */
+  /** For a client that the user registers by hand: always the same. By name, since some providers take no address. */
   redirectFor(issuer: string): string {
     const hash = createHash('sha256')
       .update(JSON.stringify([this.#parts.seed, issuer]))
@@ -121,10 +112,7 @@ export class Loopback {
     return `http://localhost:${portOfHash(hash)}/${hash.subarray(0, pathBytes).toString('base64url')}${sharedPath}`;
   }
 
-  /**
-   * Listens for a redirect. With `redirectUri` on exactly its port (`redirect_port_taken` when another
-   * program holds it), else on a free port, at a path of its own.
-   */
+  /** Exactly at `redirectUri` (throws `redirect_port_taken`); without one, on a free port at a path of its own. */
   async open(redirectUri?: string): Promise<Receiver> {
     if (redirectUri === undefined) return this.openAnywhere(ownPath());
     // Byte for byte as it was registered: the authorization server compares it exactly.

@@ -15,10 +15,7 @@ import { KeyturnError } from '../../base/errors.ts';
  */
 const portRange = [61_000, 65_536] as const;
 
-/**
- * The port in our client ID metadata document. It is the same for every home, because the document is hosted once and
- * names it.
- */
+/** The port in our client ID metadata document: the same for every home, because the document is hosted once. */
 export const documentPort = 61_417;
 
 /** The other port that the document names. */

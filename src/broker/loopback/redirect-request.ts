@@ -64,10 +64,7 @@ export function matching(request: IncomingMessage, target: URL): URL | undefined
   return url?.origin === target.origin && url.pathname === target.pathname ? url : undefined;
 }
 
-/**
- * Fetch Metadata: true for a page in a tab, false for a frame, an image or a script of another page. Older browsers
- * send no such header.
- */
+/** Fetch Metadata: false for a frame, an image or a script of another page. Older browsers send no such header. */
 function isTopLevel(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers;
   return mode === 'navigate' && destination === 'document' && !isAhead(headers);

@@ -40,10 +40,7 @@ export const apiKeyRules: RecordRules<ApiKey> = {
 
 const subjectPrefix = 'key:';
 
-/**
- * What a permission for a key is stored under, instead of an endpoint. No endpoint looks like this, so that a
- * permission for tokens never gives a key, and a permission for a key never gives a token.
- */
+/** Instead of an endpoint. No endpoint looks like this, so that no permission for tokens gives a key, nor the reverse. */
 export const apiKeySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
 
 export const isApiKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);

@@ -89,10 +89,7 @@ export class Apps {
     return this.#file.items.find((app) => app.id === id && isAlive(app, now));
   }
 
-  /**
-   * The id for a name, an id or the beginning of one that a user typed. Throws `not_found`, and `conflict` for what
-   * is shared.
-   */
+  /** For a name, an id or its beginning. Throws `not_found`, and `conflict` for what is shared. */
   resolve(nameOrId: string): string {
     if (nameOrId === cliAppId) return cliAppId;
     // The id first: an app that calls itself by another's id must not make that one unreachable.

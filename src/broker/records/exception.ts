@@ -18,10 +18,7 @@ const exceptionNames = {
   audience: 'otherAudience',
 } as const satisfies Record<string, keyof Exceptions>;
 
-/**
- * Confirms that a host may have a private address (src/base/addresses.ts). It counts for the host, at any port and
- * path.
- */
+/** Confirms that a host may have a private address (src/base/addresses.ts), at any port and path. */
 export const privateAddress = 'private-address';
 
 export type ExceptionName = keyof typeof exceptionNames | typeof privateAddress;

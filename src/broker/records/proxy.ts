@@ -18,10 +18,7 @@ export const proxySchema = z.object({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it, with its query. */
   endpoint: z.string().min(1).max(2048),
-  /**
-   * What the process of the proxies couldn't use would end it, again and again: the list is served before it is
-   * verified.
-   */
+  /** Of a port that the process of the proxies couldn't use, it would end again and again. */
   port: z.int().min(1024).max(65_535),
   /** The unguessable part of the address. */
   path: z.string().min(16),

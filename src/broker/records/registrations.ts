@@ -163,10 +163,7 @@ export class Registrations {
     await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
   }
 
-  /**
-   * A sign-in with this registration has succeeded: from now on it is in use. `refused`: the registration that the
-   * server refused in the same sign-in.
-   */
+  /** From now on it is in use. `refused`: the registration that the server refused in the same sign-in. */
   async succeeded({ id }: RegistrationRecord, refused: RegistrationRecord | undefined): Promise<void> {
     const isSettled = refused === undefined && this.byId(id)?.isOnTrial === undefined;
     if (isSettled) return;

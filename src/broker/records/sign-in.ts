@@ -122,10 +122,7 @@ export const signInSchema = z.object({
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
   /** The audience of its newest access token; absent if the token can't be read. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
-  /**
-   * Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for
-   * then.
-   */
+  /** Of the last sign-in that asked for offline_access: whether a refresh token came, and whether consent was asked for. */
   offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
 });
 
@@ -158,10 +155,7 @@ export function accountLabel({ account }: SignIn): string | undefined {
 
 const within = new WeakMap<SignIn, ReadonlySet<string>>();
 
-/**
- * The sign-in's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record
- * changes.
- */
+/** The endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record changes. */
 export function endpointsWithin(signIn: SignIn): ReadonlySet<string> {
   const known = within.get(signIn);
   if (known) return known;

@@ -83,10 +83,7 @@ export class SignIns {
     return signIn;
   }
 
-  /**
-   * Writes a change made from `read`. Throws `conflict` when somebody else changed or removed the
-   * sign-in since then: what the caller read is stale and must not be written.
-   */
+  /** Writes a change made from `read`. Throws `conflict` if that is stale. */
   async change(read: SignIn, fields: Partial<Omit<SignIn, 'id'>>): Promise<SignIn> {
     const next: SignIn = { ...read, ...fields };
     await this.#store.change((items) => {
@@ -97,10 +94,7 @@ export class SignIns {
     return next;
   }
 
-  /**
-   * Writes a change of whatever the record is then. `edit` may run again on a newer record; undefined: it stays as it is.
-   * Resolves to the record after it. Throws `not_found`.
-   */
+  /** `edit` may run again on a newer record; undefined: it stays. Resolves to the record after it. Throws `not_found`. */
   async update(
     id: string,
     edit: (signIn: SignIn) => Partial<Omit<SignIn, 'id'>> | undefined,

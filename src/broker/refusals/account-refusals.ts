@@ -2,10 +2,7 @@
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { SignIn } from '../records/sign-in.ts';
 
-/**
- * Refused, because a mistyped name would otherwise become an account, or another account would serve. `known`: the
- * accounts that the app may hear of.
- */
+/** A mistyped name would otherwise become an account. `known`: the accounts that the app may hear of. */
 export function unknownAccount(endpoint: string, account: string, known: readonly string[]): KeyturnError {
   const others =
     known.length > 0

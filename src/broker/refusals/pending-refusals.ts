@@ -105,10 +105,7 @@ function pageFails(page: PageQuestion, isKeyturnApp: boolean): string {
   return ` ${way}${hint === undefined ? '' : `. If that does not help: ${hint}.`}`;
 }
 
-/**
- * A server that has forgotten its client shows that only to the user (OAuth 2.1 §4.1.2.1). A sentence without its
- * full stop.
- */
+/** A server shows only to the user that it forgot its client (OAuth 2.1 §4.1.2.1). A sentence without its full stop. */
 function wayPastError(page: PageQuestion, isKeyturnApp: boolean): string | undefined {
   const { ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;

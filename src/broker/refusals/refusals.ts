@@ -199,10 +199,7 @@ export function serverResting(name: string, left: number): Unreachable {
   );
 }
 
-/**
- * A server that failed and gets no request yet. `last` is its last failure; `left` is in milliseconds and depends on
- * who asks: a user's own sign-in may try sooner than an app.
- */
+/** `last`: the server's last failure. `left`: milliseconds; a user's own sign-in may try sooner than an app. */
 export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);
   return new Unreachable(

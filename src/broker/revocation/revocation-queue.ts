@@ -38,10 +38,7 @@ export class RevocationQueue implements VaultListener {
     void this.retryAll();
   }
 
-  /**
-   * After a restart, a resume or the return of the network it retries at once, except before a time that a server
-   * asked for.
-   */
+  /** At once, after a restart or a resume, except before a time that a server asked for. */
   async retryAll(): Promise<void> {
     // Tries that started before this call don't count.
     if (this.#running) await this.#running;

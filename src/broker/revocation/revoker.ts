@@ -14,16 +14,12 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { isLiving, itemsIn } from '../records/sign-in.ts';
 import { noSignInWithId } from '../records/sign-ins.ts';
 import type { EarlierItem, SignIn, RevokedState } from '../records/sign-in.ts';
-import { secretOfRemaining, tokensToRevoke, heldOf, readAll } from './tokens-to-revoke.ts';
-import { revokeAtServer } from './server-revocation.ts';
-import type { ServerRevocation, AnsweredToken } from './server-revocation.ts';
+import { heldOf, readAll, revokeAtServer, secretOfRemaining, tokensToRevoke } from './tokens-to-revoke.ts';
+import type { AnsweredToken, ServerRevocation } from './tokens-to-revoke.ts';
 
 export type Receipt = RevokedState['receipt'];
 
-/**
- * Milliseconds: 1 min, doubling to 6 h. A laptop that comes back online retries soon; a server that is gone costs
- * four requests a day.
- */
+/** Milliseconds. A laptop that comes back online retries soon; a server that is gone costs four requests a day. */
 const firstPause = 60_000;
 const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days. By then most servers have ended an unused refresh token themselves. */

@@ -5,8 +5,7 @@
  * client. A scope that the user or an app named is never taken back.
  */
 import { OfflineRefused } from '../../oauth/grants/authorization-failure.ts';
-import { includesOfflineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import { askableScope } from '../destination/known-client.ts';
+import { includesOfflineAccess, offlineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { reasonOf } from '../../base/errors.ts';
 import type { SignInContext } from './sign-in-context.ts';
@@ -17,6 +16,22 @@ export function askedScope(
 ): readonly string[] | undefined {
   const askable = askableScope(record, scope, request.scope);
   return isWithoutOffline && askable ? withoutOfflineAccess(askable) : askable;
+}
+
+/**
+ * What this client may ask for (RFC 7591 §3.2.1). Scopes that the user named are asked for all the same, and so are all
+ * if none is left: then the server's own words say why not.
+ */
+function askableScope(
+  { registration: { refusedScope = [] } }: RegistrationRecord,
+  scope: readonly string[] | undefined,
+  named: readonly string[] = [],
+): readonly string[] | undefined {
+  const isAskable = (one: string): boolean => named.includes(one) || !refusedScope.includes(one);
+  const askable = scope?.filter(isAskable) ?? [];
+  if (withoutOfflineAccess(askable).length > 0) return askable;
+  // It is Keyturn's own addition, so it goes first.
+  return scope?.filter((one) => one !== offlineAccess || isAskable(one));
 }
 
 /** The next try after this refusal; undefined if it says nothing about a scope that Keyturn added. */

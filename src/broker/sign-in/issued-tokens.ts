@@ -86,10 +86,7 @@ export async function storeUnattended(
   });
 }
 
-/**
- * Another account than expected is kept only if the user approves it; else its tokens are revoked. The question may stay
- * open for long, and no page is open meanwhile.
- */
+/** Another account than expected is kept only if the user approves it; no page stays open during that question. */
 export async function storeConfirmed(
   parts: BrokerParts,
   context: SignInContext,

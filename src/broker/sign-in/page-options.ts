@@ -30,10 +30,7 @@ export type Prompt = 'select_account' | 'consent';
 /** More issuers than one user has. Beyond it the oldest entry is dropped. */
 const maxRemembered = 64;
 
-/**
- * Prompts that an issuer refused, while it accepted the same page without them. In memory only: a server may support
- * them later.
- */
+/** Prompts without which an issuer took the same page. In memory only: a server may support them later. */
 export class RefusedPrompts {
   readonly #byIssuer = new Map<string, ReadonlySet<Prompt>>();
 

@@ -147,9 +147,7 @@ interface Shown {
   readonly refused: ClientRefusal | undefined;
 }
 
-/**
- * Shows the sign-in to the user and waits for the browser, for the address it ended at, or for word of an error page.
- */
+/** Shows the sign-in to the user and waits for the browser, for the address it ended at, or for word of an error page. */
 async function visit(
   parts: BrokerParts,
   context: SignInContext,

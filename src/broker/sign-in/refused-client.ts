@@ -39,10 +39,7 @@ export type ClientOutcome<T> =
   | { readonly value: T }
   | { readonly refused: ClientRefusal; readonly error: unknown };
 
-/**
- * Signs in with the present client, and once more with another one if it is unusable. `tryWith` receives the client
- * to replace.
- */
+/** With the present client, and once more with another one if it is unusable. `tryWith` gets the client to replace. */
 export async function replacingClient<T>(
   parts: BrokerParts,
   context: SignInContext,

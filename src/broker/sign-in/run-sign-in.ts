@@ -30,10 +30,7 @@ import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
-/**
- * If the last sign-in at this endpoint found a server that could not answer, this one waits as long as that server
- * rests.
- */
+/** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
 export async function runSignIn(
   parts: BrokerParts,
   request: SignInRequest,

@@ -19,9 +19,7 @@ export interface TargetSignIn {
 
 export type AccountMatch =
   | (TargetSignIn & { readonly kind: 'expected' })
-  /**
-   * The user decides. `known`: the accounts that it could have been; `signedIn`: the subject that the server named.
-   */
+  /** The user decides. `known`: the accounts that it could have been; `signedIn`: the subject that the server named. */
   | (TargetSignIn & {
       readonly kind: 'another';
       readonly known: readonly string[];

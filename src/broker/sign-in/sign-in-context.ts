@@ -69,8 +69,5 @@ export interface IssuedTokens {
 /** Stores the issued tokens; called while the user still sees the page, so that it can show the outcome. */
 export type StoreTokens = (tokens: IssuedTokens) => Promise<SignIn>;
 
-/**
- * Waits for its turn where pages are opened one after another; `opened` tells that the page is up, `closed` that the
- * sign-in goes on without it.
- */
+/** Waits for its turn. `opened`: the page is up; `closed`: the sign-in goes on without it. */
 export type OnPage = (work: (opened: () => void, closed: () => void) => Promise<SignIn>) => Promise<SignIn>;

@@ -61,10 +61,7 @@ export class SignInRuns {
     this.#pages.userActed(endpoint);
   }
 
-  /**
-   * Withdraws the pages and refuses new ones with `reason`. Resolves when codes that came already are exchanged and
-   * kept.
-   */
+  /** Withdraws the pages and refuses new ones. Resolves when codes that came already are exchanged and kept. */
   async end(reason: KeyturnError): Promise<void> {
     await this.#runs.end(reason);
   }
@@ -143,10 +140,7 @@ export class SignInRuns {
     return run;
   }
 
-  /**
-   * The page of an app there is of the client that shows an error: its request goes on with what the user's
-   * sign-in brings.
-   */
+  /** The page of an app there shows an error too: its request goes on with what the user's sign-in brings. */
   #holdAutomatic({ endpoint, account }: UserSignIn): void {
     const key = keyOf(endpoint, account);
     if (!this.#userSignIns.has(key)) return;

@@ -59,10 +59,7 @@ export class AuthorizationServers {
     );
   }
 
-  /**
-   * The server's present metadata. For a source of the revision `default`: the default endpoints if it publishes none.
-   * Throws `metadata_invalid` if they can't be used.
-   */
+  /** For a source `default`: the default endpoints if it publishes none. Throws `metadata_invalid` if they can't be used. */
   async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
     const exceptions = this.#parts.exceptions.for(endpoint, source.identifier);
@@ -136,10 +133,7 @@ function noMetadata(issuer: string): RuleRefusal {
   );
 }
 
-/**
- * True if default endpoints may be used: not instead of metadata that was used before, nor for a client that the user
- * entered.
- */
+/** No default endpoints instead of metadata that was used before, nor for a client that the user entered. */
 export function metadataGone(issuer: string): RuleRefusal {
   return new RuleRefusal(
     'metadata_invalid',

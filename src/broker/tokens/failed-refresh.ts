@@ -64,10 +64,7 @@ export function isForgottenRegistration(error: unknown, { registration }: Regist
   return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
 }
 
-/**
- * The attempt in the item after a request that brought no new refresh token: removed once it is known what the server
- * did with the stored one.
- */
+/** The attempt in the item after a request without a new refresh token: gone once the outcome is known. */
 export function attemptAfter(
   attempt: RefreshAttempt | undefined,
   { error, secret }: Pick<FailedRefresh, 'error' | 'secret'>,
@@ -150,9 +147,7 @@ export class RefreshFailures {
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
-  /**
-   * A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set.
-   */
+  /** A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set. */
   succeeded(key: string): void {
     this.backoff.succeeded(key);
     this.#refusals.clear(key);
@@ -200,10 +195,7 @@ export class RefreshFailures {
     return isLast && key === signIn.id ? endedByRefusals(error) : undefined;
   }
 
-  /**
-   * The error with what the user needs to know of it, written down; `key` says what pauses, but for a sign-in that
-   * ended.
-   */
+  /** The error as the user gets it, written down; `key`: what pauses, but for a sign-in that ended. */
   note({ id, issuer }: SignIn, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, signIn: id, issuer });

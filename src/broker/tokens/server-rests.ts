@@ -54,10 +54,7 @@ export class ServerRests {
     this.#now = now;
   }
 
-  /**
-   * Runs `work`, unless the server rests. Throws what `work` throws, and Unreachable with `retryAfter` if the server
-   * fails or rests.
-   */
+  /** Throws what `work` throws, and Unreachable with `retryAfter` if the server fails or rests. */
   async ask<T>({ what, isByPerson }: Asking, work: () => Promise<T>): Promise<T> {
     const last = this.#failures.get(what);
     const left = last ? this.#left(last, isByPerson) : 0;
@@ -72,10 +69,7 @@ export class ServerRests {
     }
   }
 
-  /**
-   * The machine woke up, or the network is back: earlier failures are forgotten, except a time that a server asked
-   * for.
-   */
+  /** The machine woke up, or the network is back: only times that a server asked for are kept. */
   wake(): void {
     const now = this.#now();
     for (const [what, failure] of this.#failures) {

@@ -105,10 +105,7 @@ export class SignInSecrets {
     if (found && !this.#facts.has(item)) this.learn(item, found);
   }
 
-  /**
-   * The sign-in's newest secret; one that the vault refused before is written first. Throws
-   * `vault_unreadable`, `file_unreadable` and what the vault throws.
-   */
+  /** One that the vault refused is written first. Throws `vault_unreadable`, `file_unreadable` and as the vault. */
   async read(holder: Holder): Promise<SignInSecret> {
     const { item } = holder;
     if (item === undefined) throw noToken(holder);

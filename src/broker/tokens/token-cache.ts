@@ -44,10 +44,7 @@ const marginPart = 1 / 5;
 /** The random part of the margin, so that tokens of the same moment aren't all refreshed at once. */
 const marginJitter = 0.1;
 
-/**
- * A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a
- * refresh with each request …
- */
+/** Milliseconds. A younger token satisfies any minimum, so that no caller sets off a refresh with each request … */
 const maxJustIssued = 10_000;
 /** … or than this part of its lifetime, whichever is less: "just" is little of a short life. */
 const justIssuedPart = 1 / 5;
@@ -104,10 +101,7 @@ export function isAlive(token: Times, now: number, minimumValidity = 0): boolean
   return token.expiresAt - now > minimumValidity;
 }
 
-/**
- * When the last access token expires, by the wall clock, as far as the server states it. Earlier tokens may outlive the
- * new one.
- */
+/** When the last access token expires, by the wall clock. Earlier tokens may outlive the new one. */
 export function liveUntil(
   clock: ClockReadings,
   signIn: { readonly liveUntil?: number | undefined },
@@ -191,10 +185,7 @@ export class TokenCache {
     return this.#rejected.get(signInId) === accessToken;
   }
 
-  /**
-   * The sign-in ended: its tokens are no longer handed out, and kept until the server has answered their revocation, or
-   * the vault has them.
-   */
+  /** The sign-in ended: its tokens are kept only until the server has answered their revocation, or the vault has them. */
   retire(signInId: string): void {
     const retired = [...this.retired(signInId), ...this.of(signInId)];
     if (retired.length > 0) this.#retired.set(signInId, retired);

@@ -15,10 +15,7 @@ type UpkeepParts = Pick<BrokerParts, 'clock' | 'cache' | 'signIns' | 'refresher'
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;
 
-/**
- * Milliseconds between the starts of two refreshes. 500 that are due at once have all started within ten seconds; meanwhile
- * the broker is free most of the time. None waits for another one's answer: a server that hangs holds up its own only.
- */
+/** Milliseconds between the starts of two refreshes: 500 start within ten seconds, and none waits for another's answer. */
 export const startEvery = 20;
 
 /** Milliseconds by which the clocks may differ between two ticks before it is reported: a busy machine ticks late. */

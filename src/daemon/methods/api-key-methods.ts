@@ -10,7 +10,7 @@ import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
-import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
+import { offersOAuth } from '../../oauth/discovery/discovery.ts';
 import { revokePermission } from './app-methods.ts';
 import type { Handlers } from './services.ts';
 import { keyPermissionChange, requireKey } from '../approvals/widening.ts';

@@ -19,19 +19,13 @@ const maxFreshness = 24 * 60 * 60 * 1000;
 /** An hour, in ms, for a response without such headers: metadata changes rarely, and each sign-in fetches it again. */
 const defaultFreshness = 60 * 60 * 1000;
 
-/**
- * Milliseconds since 1970. RFC 9110 §5.6.7: a date starts with the name of a day. Without this check, Date.parse
- * takes "-5" for a year.
- */
+/** RFC 9110 §5.6.7: a date starts with the name of a day. Date.parse alone takes "-5" for a year. */
 export function httpDate(value: string | null): number | undefined {
   const time = /^[A-Za-z]{3}/.test(value?.trim() ?? '') ? Date.parse(value ?? '') : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }
 
-/**
- * Seconds, from either form of Retry-After (RFC 9110 §10.2.3); `now` by the wall clock, in ms. Undefined if it is
- * absent or malformed.
- */
+/** Seconds, from either form of Retry-After (RFC 9110 §10.2.3); `now` by the wall clock, in ms. */
 export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
   const until = /^\d+$/.test(text) ? Number(text) * 1000 : millisecondsUntil(text, headers, now);

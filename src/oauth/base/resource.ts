@@ -39,10 +39,7 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   return canonical;
 }
 
-/**
- * The canonical URI of the server behind a URL that may have a query (RFC 8707 §2: "it may be needed"). The query selects
- * what the server offers, so requests keep it; permissions and tokens are for the server. Throws invalid_resource.
- */
+/** Without the query, which selects what the server offers: tokens are for the server (RFC 8707 §2). */
 export function endpointOf(input: string, policy: UrlPolicy): string {
   if (input.length > maxUrlLength)
     throw invalid(input, `it has more than ${maxUrlLength} characters`, 'Use a shorter URL of this server.');
@@ -92,10 +89,7 @@ function invalid(input: string, problem: string, hint?: string): KeyturnError {
   });
 }
 
-/**
- * True if `resource` names the server at `endpoint`: they have the same origin, and the path of `resource` is a prefix
- * that ends at a segment boundary. A slash at the end of either makes no difference.
- */
+/** Same origin, and the path of `resource` is that of `endpoint` or above it. A slash at the end makes no difference. */
 export function resourceCovers(resource: string, endpoint: string): boolean {
   const outer = URL.parse(resource);
   const inner = URL.parse(endpoint);

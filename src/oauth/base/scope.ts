@@ -71,10 +71,7 @@ export function isSameScope(one: readonly string[], other: readonly string[]): b
   return isWithin(one, other) && isWithin(other, one);
 }
 
-/**
- * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so a
- * permission doesn't have to name it.
- */
+/** OpenID Connect Core §11: it asks for a refresh token, which gives an app no right. No permission has to name it. */
 export const offlineAccess = 'offline_access';
 
 /** The scopes that give a right to the holder of the token. */
@@ -137,10 +134,7 @@ export function selectScope(sources: ScopeSources): string[] | undefined {
   return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
 }
 
-/**
- * Adds offline_access if the server lists it; for other servers it would be an invalid scope. An empty scope stays
- * empty: a request for offline_access only would replace the server's default scopes.
- */
+/** Only if the server lists it. An empty scope stays empty: offline_access alone would replace the default scopes. */
 export function withOfflineAccess(
   scope: readonly string[],
   offered: readonly string[] | undefined,

@@ -27,10 +27,7 @@ export interface OAuthClient {
   readonly clientSecret?: string;
 }
 
-/**
- * The library's authentication of this client. For a client with a secret it adds nothing: `secret-form.ts` adds the
- * secret. Throws client_rejected if a secret or key is missing or unusable.
- */
+/** The library's authentication; secret-form.ts adds a secret. Throws client_rejected for a missing or unusable one. */
 export function clientAuthentication(client: OAuthClient): ClientAuth {
   const method = authMethod(client);
   switch (method) {

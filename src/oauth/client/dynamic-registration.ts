@@ -273,10 +273,7 @@ const knownErrors: ReadonlySet<string> = new Set([
   'invalid_token',
 ]);
 
-/**
- * A refusal of the redirect URI, or one that doesn't say what it is about: a firewall in front of the server may dislike
- * an address of this machine in the body.
- */
+/** Or a refusal that doesn't say what it is about: a firewall may dislike an address of this machine in the body. */
 function mayRefuseRedirect(reply: HttpReply): boolean {
   const error = oauthError(reply);
   if (refusesRedirect(error)) return true;

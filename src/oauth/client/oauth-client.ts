@@ -24,10 +24,7 @@ import { serverTime } from '../base/server-clock.ts';
 
 export type { OAuthClient } from './client-authentication.ts';
 
-/**
- * 30 s. Longer than for metadata: if we give up on a refresh, the server may already have replaced the refresh token,
- * and then the user has to sign in again.
- */
+/** 30 s: if we give up on a refresh, the server may have replaced the refresh token, and the user has to sign in again. */
 const requestTimeout = 30_000;
 
 /**
@@ -116,10 +113,7 @@ function withProof(
   return { headers: { ...headers, dpop }, body };
 }
 
-/**
- * The library's error as a KeyturnError. The library wraps our own refusals. Only the code of its own errors is used,
- * because their causes contain whole responses.
- */
+/** The library wraps our own refusals. Of its own errors only the code is used: their causes contain whole responses. */
 export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer'>): KeyturnError {
   if (error instanceof KeyturnError) return error;
   if (error instanceof Error && error.cause instanceof KeyturnError) return error.cause;

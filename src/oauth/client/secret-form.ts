@@ -194,10 +194,7 @@ const publicParameters = new Set([
   'actor_token_type',
 ]);
 
-/**
- * The secrets of a request (token, code, verifier, assertion, proof, client secret), each also as encoded in a form and
- * a URL.
- */
+/** The secrets of a request (token, code, verifier, assertion, proof, client secret), each in every encoding. */
 export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
   const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
   const authorization = headers['authorization']?.split(' ').at(-1);

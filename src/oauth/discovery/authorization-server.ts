@@ -76,10 +76,7 @@ const authorizationServerSchema = z.looseObject({
 
 type Document = z.infer<typeof authorizationServerSchema>;
 
-/**
- * The metadata of the server that `issuer` names. Undefined only if every location is absent. Throws
- * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
- */
+/** Undefined if every location is absent. Throws issuer_mismatch, pkce_unsupported, metadata_invalid, Unreachable. */
 export async function discoverAuthorizationServer(
   issuer: string,
   http: Http,
@@ -109,10 +106,7 @@ export async function publishedMetadata(
   );
 }
 
-/**
- * RFC 8414 §3.1: a final slash is removed before the well-known part is inserted, so that both spellings of an issuer
- * without a path have one document. Whatever the document states then counts, byte for byte.
- */
+/** RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte. */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
   return [origin, `${origin}/`].includes(issuer) ? [origin, `${origin}/`] : [issuer];

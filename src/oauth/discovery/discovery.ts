@@ -4,7 +4,7 @@
  * Invariant: a server is treated as one of the earlier revision only if it asks for authorization and if every
  * location of protected resource metadata is absent or a web page. A malformed or unreachable document is an error.
  */
-import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { BearerChallenge } from './challenge.ts';
 import { isSuccess } from '../base/http.ts';
@@ -86,4 +86,20 @@ function requireDemand(endpoint: string, status: number): void {
       hint: 'Check the URL: it has to be the endpoint of the MCP server.',
     },
   );
+}
+
+/**
+ * Whether an MCP server offers OAuth: then the user needs no API key for it. A refusal without a challenge or metadata is
+ * no offer, since servers with API keys refuse too. True if the server's challenge names metadata (RFC 9728 §5.1), even in an unreadable form, or if the server publishes
+ * metadata that covers the endpoint. Throws Unreachable (mcp_server_unreachable) and insecure_url.
+ */
+export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {
+  const { at, challenge } = await probe(endpoint, http);
+  if (namesMetadata(challenge)) return true;
+  try {
+    return (await discoverProtectedResource(at, challenge, http)) !== undefined;
+  } catch (error) {
+    if (['metadata_invalid', 'resource_mismatch'].includes(reasonOf(error))) return false;
+    throw error;
+  }
 }

@@ -23,11 +23,7 @@ export function authorizationBaseUrl(endpoint: string): string {
   return new URL(endpoint).origin;
 }
 
-/**
- * The authorization server at an authorization base URL, from its metadata; without metadata, the default endpoints,
- * with `isDefault`. The issuer is the one that the metadata states. Throws issuer_mismatch, pkce_unsupported,
- * metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
- */
+/** The default endpoints, with `isDefault`, if it has no metadata. Throws as `discoverAuthorizationServer`. */
 export async function discoverEarlierRevision(
   baseUrl: string,
   http: Http,

@@ -55,10 +55,7 @@ export const textList = z
     entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
   );
 
-/**
- * Gets `url` with the caller's `headers`. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with
- * `reason`.
- */
+/** Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
 export async function fetchMetadata(
   url: string,
   http: Http,
@@ -175,9 +172,7 @@ function withoutNulls(json: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 
-/**
- * True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack.
- */
+/** True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack. */
 function isShallow(json: JsonObject): boolean {
   let level: unknown[] = [json];
   for (let depth = 0; depth < maxNesting; depth += 1) {

@@ -191,10 +191,7 @@ async function endSession(url: string, { status, headers }: HttpReply, http: Htt
   await sendForHead(http, outgoing, unreachable).catch(() => undefined);
 }
 
-/**
- * RFC 9110 §15.4: 307 and 308 keep the method. After the others a client may change it, so they are followed for GET
- * only.
- */
+/** RFC 9110 §15.4: only 307 and 308 keep the method, so the others are followed for GET only. */
 function redirectTarget({ url, method }: ProbeRequest, { status, headers }: HttpReply): string | undefined {
   const followed = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308];
   const location = headers.get('location');

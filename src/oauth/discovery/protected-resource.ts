@@ -37,11 +37,7 @@ const protectedResourceSchema = z.looseObject({
   dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
 
-/**
- * The metadata of the MCP server at `endpoint`. Undefined only if the server says at every
- * location that there is none. Throws resource_mismatch, metadata_invalid, insecure_url, or
- * Unreachable (mcp_server_unreachable).
- */
+/** Undefined only if there is none at any location. Throws resource_mismatch, metadata_invalid, insecure_url, Unreachable. */
 export async function discoverProtectedResource(
   endpoint: string,
   challenge: BearerChallenge | undefined,

@@ -6,7 +6,6 @@
  * reported as unbound.
  */
 import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
-import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { shownText } from '../base/oauth-error.ts';
@@ -16,12 +15,9 @@ import { canonicalResource, resourceCovers } from '../base/resource.ts';
 /** `other`: the token names another resource, and the user waived the refusal. */
 export type Audience = 'resource' | 'unbound' | 'other';
 
-export interface ExpectedAudience {
-  readonly issuer: string;
+export interface ExpectedAudience extends Pick<OAuthClient, 'server' | 'registration'> {
   readonly resource: string;
-  /** The values of `aud` that are no resource: see `nonResourceAudiences`. */
-  readonly nonResourceAudiences: readonly string[];
-  readonly exceptions?: Exceptions;
+  readonly exceptions?: Exceptions | undefined;
   /** True if the response belongs to a sign-in. A refusal ends a sign-in. */
   readonly isSignIn?: boolean;
 }
@@ -31,23 +27,7 @@ interface WithSecrets {
   readonly secrets: readonly string[];
 }
 
-/** Servers that bind tokens to no resource put their issuer, their userinfo endpoint or our client id into `aud`. */
-export function nonResourceAudiences({
-  server,
-  registration,
-}: Pick<OAuthClient, 'server' | 'registration'>): string[] {
-  return [server.issuer, ...userinfoEndpoint(server), registration.clientId];
-}
-
-function userinfoEndpoint({ metadata }: TokenServer): string[] {
-  const endpoint = metadata['userinfo_endpoint'];
-  return typeof endpoint === 'string' ? [endpoint] : [];
-}
-
-/**
- * RFC 9068 §4: compares `aud` of a JWT with the requested resource, as canonical URIs. A parent path on the same origin
- * is accepted. Throws audience_mismatch if it names only other resources.
- */
+/** RFC 9068 §4, as canonical URIs. A parent path on the same origin is accepted. Throws audience_mismatch. */
 export function checkAudience(
   aud: unknown,
   expected: ExpectedAudience & WithSecrets,
@@ -57,8 +37,13 @@ export function checkAudience(
   const audiences = [aud].flat().filter((audience) => typeof audience === 'string');
   const names = (resource: string) => (audience: string) => sameResource(audience, resource, policy);
   if (audiences.some(names(expected.resource))) return 'resource';
+  const { server, registration } = expected;
+  // Servers that bind tokens to no resource put one of these into `aud`.
+  const noResources = [server.issuer, server.metadata['userinfo_endpoint'], registration.clientId].filter(
+    (one) => typeof one === 'string',
+  );
   const others = audiences.filter(
-    (audience) => isUri(audience) && !expected.nonResourceAudiences.some((one) => names(one)(audience)),
+    (audience) => isUri(audience) && !noResources.some((one) => names(one)(audience)),
   );
   // Metadata may name a parent of the endpoint as its resource, and so may a token.
   if (others.some((audience) => !/[?#]/.test(audience) && resourceCovers(audience, expected.resource)))
@@ -72,7 +57,7 @@ export function checkAudience(
 
 function wrongAudience(
   others: readonly string[],
-  { issuer, resource, exceptions, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
+  { server, resource, exceptions, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
   const trusted = `If you trust both servers: keyturn exception add ${shellWord(resource)} audience`;
   // After the exception, the broker repeats a refresh by itself. A sign-in has to be started again.
@@ -83,7 +68,7 @@ function wrongAudience(
       : `The authorization server may ignore the resource parameter. Tell its operator. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',
-    `${quoted(issuer)} issued a token for ${shown(others, secrets)}, not for ${quoted(resource)}.`,
+    `${quoted(server.issuer)} issued a token for ${shown(others, secrets)}, not for ${quoted(resource)}.`,
     { rule: 'RFC 8707 §2, RFC 9068 §4', hint },
   );
 }

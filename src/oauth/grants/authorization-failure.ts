@@ -176,10 +176,7 @@ function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error
   return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
 }
 
-/**
- * Some OpenID providers refuse a sign-in without an ID token, with an error page or with one of several codes.
- * Undefined if the sign-in asks for an ID token, or if the server has none.
- */
+/** Some OpenID providers refuse a sign-in without an ID token. Undefined if one is asked for, or if the server has none. */
 export function openidHint(
   { scopesSupported = [] }: Pick<AuthorizationServer, 'scopesSupported'>,
   scope: readonly string[] = [],

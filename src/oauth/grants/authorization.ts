@@ -20,6 +20,7 @@ import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { refuseError, refusePrompt } from './authorization-failure.ts';
 import type { RefusableRequest } from './authorization-failure.ts';
+import type { GrantRequest } from './token-response.ts';
 
 /** A started sign-in. It contains secrets, so it is kept in memory only and never logged. */
 export interface StartedAuthorization extends RefusableRequest {
@@ -37,12 +38,9 @@ export interface StartedAuthorization extends RefusableRequest {
   readonly proofKey?: ProofKey;
 }
 
-export interface AuthorizationRequest {
+export interface AuthorizationRequest extends Omit<GrantRequest, 'clientSecret'> {
   readonly server: AuthorizationServer;
   readonly registration: Registration;
-  /** Sent byte for byte. */
-  readonly resource: string;
-  readonly scope?: readonly string[];
   /** The URI of the listener; by default the registered one. It may differ from that in a loopback port only. */
   readonly redirectUri?: string;
   readonly loginHint?: string;
@@ -50,16 +48,9 @@ export interface AuthorizationRequest {
   readonly prompt?: string;
   /** True if the client was registered just before, so that the server can't have forgotten it. */
   readonly isNewClient?: boolean;
-  /** What the user waived for this server. */
-  readonly exceptions?: Exceptions;
-  /** The key that the tokens should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
 }
 
-/**
- * Starts a sign-in: `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid,
- * registration_failed.
- */
+/** `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, registration_failed. */
 export async function buildAuthorizationRequest(
   request: AuthorizationRequest,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
@@ -106,8 +97,8 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     issuer: server.issuer,
     resource: request.resource,
     redirectUri,
-    ...(scope === undefined || scope.length === 0 ? {} : { scope }),
-    ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
+    scope: scope?.length === 0 ? undefined : scope,
+    nonce: scope?.includes('openid') ? randomNonce() : undefined,
     exceptions: request.exceptions,
     proofKey: request.proofKey,
     mayBeUnknown: mayBeUnknown(request),
@@ -115,19 +106,14 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
   };
 }
 
-/**
- * True if the server may not know the client. False with a `prompt`: then a refusal is more likely about the prompt,
- * and the sign-in is repeated without it.
- */
+/** False with a `prompt`: a refusal is then more likely about it, and the sign-in is repeated without it. */
 function mayBeUnknown({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
   const { source } = registration;
   if (prompt !== undefined) return false;
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
-/**
- * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours.
- */
+/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours. */
 function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
   const taken = names.find((name) => url.searchParams.has(name));
   if (taken === undefined) return;
@@ -202,10 +188,7 @@ export function constantTimeEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/**
- * RFC 9207 §2.4: `iss` must equal the recorded issuer, as a string. It may be absent only if the server doesn't
- * advertise it.
- */
+/** RFC 9207 §2.4: `iss` must equal the recorded issuer. It may be absent only if the server doesn't advertise it. */
 function requireIssuer(
   started: StartedAuthorization,
   server: AuthorizationServer,

@@ -17,10 +17,9 @@ import { responseFields, oauthError, shownError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import { scopeParameter } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { GrantRequest, TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
+import { requestToken, tokensOf } from './token-request.ts';
 
 const again = 'Start the sign-in again: keyturn login URL --device';
 
@@ -192,8 +191,7 @@ export async function pollDeviceAuthorization(
   // RFC 8628 §3.5: after a time-out poll half as often; Retry-After counts too.
   if (refusal instanceof Unreachable)
     return { kind: 'waiting', interval: bounded(Math.max(interval * 2, refusal.retryAfter ?? 0)) };
-  const expected = { ...expectedTokens(request, requestedAt), ...subjectOf(outcome) };
-  return { kind: 'granted', answer: processTokenFields(requireTokenFields(outcome), expected, http) };
+  return { kind: 'granted', answer: tokensOf(outcome, { ...request, requestedAt }, http) };
 }
 
 function pollFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {

@@ -17,10 +17,7 @@ export interface RevocationRequest extends OAuthClient {
   readonly hint: 'refresh_token' | 'access_token';
 }
 
-/**
- * `not_offered`: the server has no revocation endpoint, revokes no tokens of this kind, or refuses to revoke for this
- * client (some servers answer 400 or 401 to every public client).
- */
+/** `not_offered`: no such endpoint, or not for this kind of token or client (some refuse every public client). */
 export type RevocationResult = 'confirmed' | 'not_offered';
 
 /** Throws Unreachable (authorization_server_unreachable, with retryAfter in seconds), or client_rejected. */

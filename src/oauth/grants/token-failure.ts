@@ -96,9 +96,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
   );
 }
 
-/**
- * The error for a failed exchange of a code. After a refusal the code is used up, and the user has to sign in again.
- */
+/** The error for a failed exchange of a code. After a refusal the code is used up, and the user has to sign in again. */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
@@ -235,10 +233,7 @@ function tokenless({ issuer }: TokenServer): RuleRefusal {
   });
 }
 
-/**
- * The errors for every other grant: a device code, client credentials, an assertion, a token exchange. `renewal`: the
- * hint if the server refused the credential. `isScoped`: the request named scopes.
- */
+/** For every other grant. `renewal`: the hint if the credential was refused. `isScoped`: the request named scopes. */
 export function grantFailure(
   renewal: string,
   isScoped = true,

@@ -18,8 +18,8 @@ import { jwtPart } from '../base/json-object.ts';
 import { oauthError } from '../base/oauth-error.ts';
 import { scopeParameter } from '../base/scope.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
-import { expectedTokens, processTokenFields, readTokenFields } from './token-response.ts';
-import type { GrantRequest, Subject, TokenFields, TokenResponse } from './token-response.ts';
+import { processTokenFields, readTokenFields } from './token-response.ts';
+import type { GrantRequest, SentRequest, Subject, TokenFields, TokenResponse } from './token-response.ts';
 
 export interface TokenRequest {
   readonly grantType: string;
@@ -131,10 +131,7 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   throw new TypeError('a token request ended without an answer and without a refusal');
 }
 
-/**
- * An access token by a grant whose next token comes from a new request. RFC 6749 §4.4.3, RFC 7521 §4.1: a refresh token
- * SHOULD NOT come with it, and is dropped.
- */
+/** By a grant whose next token needs a new request. RFC 6749 §4.4.3, RFC 7521 §4.1: a refresh token is dropped. */
 export async function requestAccessToken(
   request: GrantRequest,
   http: Http,
@@ -150,17 +147,21 @@ export async function requestAccessToken(
     },
     proofKey: request.proofKey,
   });
-  const expected = { ...expectedTokens(request, requestedAt), subject };
-  const answer = processTokenFields(requireTokenFields(outcome), expected, http);
-  return { ...answer, refreshToken: undefined };
+  const sent = { ...request, requestedAt, subject };
+  return { ...processTokenFields(requireTokenFields(outcome), sent, http), refreshToken: undefined };
 }
 
 interface AboutSubject {
   readonly subject?: Subject;
 }
 
+/** The checked tokens of the response. Throws its refusal, token_invalid and audience_mismatch. */
+export function tokensOf(outcome: TokenOutcome, sent: SentRequest, http: Http): TokenResponse {
+  return processTokenFields(requireTokenFields(outcome), { ...sent, ...subjectOf(outcome) }, http);
+}
+
 /** The user who signed in, if the response had an ID token, and that token. */
-export function subjectOf({ claims, fields }: TokenOutcome): { subject?: Subject; idToken?: string } {
+function subjectOf({ claims, fields }: TokenOutcome): { subject?: Subject; idToken?: string } {
   // Some servers write "" for nobody: that names no account.
   if (claims === undefined || claims.sub === '') return {};
   const idToken = fields?.id_token ? { idToken: fields.id_token } : {};

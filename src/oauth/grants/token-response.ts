@@ -8,8 +8,9 @@
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { checkAudience, nonResourceAudiences } from './audience.ts';
+import { checkAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Http, HttpReply } from '../base/http.ts';
@@ -92,18 +93,6 @@ export function readTokenFields(reply: HttpReply): TokenFields | undefined {
   return { ...fields, secrets: [...(reply.secretsSent ?? []), ...tokens] };
 }
 
-export interface ExpectedTokens extends ExpectedAudience {
-  readonly tokenEndpoint: string;
-  /** The requested scopes; for a refresh that names none, the scopes granted before. */
-  readonly scope: readonly string[];
-  /** Milliseconds, steady. */
-  readonly requestedAt: number;
-  readonly subject?: TokenResponse['subject'];
-  readonly idToken?: string;
-  /** The key whose proof was in the request: the token must be bound to it. */
-  readonly proofKey?: ProofKey | undefined;
-}
-
 /** What is asked for, and by which client. */
 export interface GrantRequest extends OAuthClient {
   readonly resource: string;
@@ -114,21 +103,12 @@ export interface GrantRequest extends OAuthClient {
   readonly proofKey?: ProofKey | undefined;
 }
 
-/** The facts that the response to this request is checked against. */
-export function expectedTokens(
-  { server, registration, resource, scope = [], exceptions, proofKey }: GrantRequest,
-  requestedAt: number,
-): ExpectedTokens {
-  return {
-    issuer: server.issuer,
-    tokenEndpoint: server.tokenEndpoint,
-    resource,
-    nonResourceAudiences: nonResourceAudiences({ server, registration }),
-    exceptions,
-    proofKey,
-    scope,
-    requestedAt,
-  };
+/** A request that was sent; its response is checked against it. For a refresh, `scope` has the scopes granted before. */
+export interface SentRequest extends GrantRequest, ExpectedAudience {
+  /** Milliseconds, steady. */
+  readonly requestedAt: number;
+  readonly subject?: Subject;
+  readonly idToken?: string;
 }
 
 type TokenTimes = Pick<Http, 'allowInsecureLoopback' | 'now' | 'wall' | 'serverClocks'>;
@@ -136,31 +116,31 @@ type TokenTimes = Pick<Http, 'allowInsecureLoopback' | 'now' | 'wall' | 'serverC
 /** Checks one response, in order. Throws token_invalid and audience_mismatch. */
 export function processTokenFields(
   fields: TokenFields,
-  expected: ExpectedTokens,
+  expected: SentRequest,
   http: TokenTimes,
 ): TokenResponse {
-  const { proofKey } = expected;
+  const { proofKey, server, requestedAt, subject, idToken } = expected;
   requireType(fields, expected);
-  requireHeaderSafe(fields, expected);
+  requireHeaderSafe(fields, server);
   const claims = jwtClaims(fields.access_token);
-  if (proofKey) requireOwnKey(claims, proofKey, expected);
+  if (proofKey) requireOwnKey(claims, proofKey, server);
   const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, http);
   const stated = statedScope(fields, claims, expected);
-  const scope = stated ?? expected.scope;
+  const scope = stated ?? expected.scope ?? [];
   requireListable(scope, expected);
   const lifetime = lifetimeOf(fields, claims, expected, http);
   return {
     accessToken: fields.access_token,
     tokenType: proofKey ? 'DPoP' : 'Bearer',
     proofKey,
-    issuedAt: expected.requestedAt,
-    expiresAt: expected.requestedAt + lifetime * 1000,
-    ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
+    issuedAt: requestedAt,
+    expiresAt: requestedAt + lifetime * 1000,
+    refreshToken: fields.refresh_token || undefined,
     scope,
     scopeStated: stated !== undefined,
     audience,
-    subject: expected.subject,
-    idToken: expected.idToken,
+    subject,
+    idToken,
   };
 }
 
@@ -169,66 +149,47 @@ export function processTokenFields(
  * servers leave it out: without a proof that means Bearer. RFC 9449 §5: a server that doesn't bind the token says Bearer.
  * After a proof that is refused, so that no server and nobody in between can take the key away again.
  */
-function requireType(fields: TokenFields, expected: ExpectedTokens): void {
-  const wanted = expected.proofKey ? 'DPoP' : 'Bearer';
-  const type = fields.token_type?.trim() || (expected.proofKey ? '' : wanted);
+function requireType(fields: TokenFields, { server, proofKey }: GrantRequest): void {
+  const wanted = proofKey ? 'DPoP' : 'Bearer';
+  const type = fields.token_type?.trim() || (proofKey ? '' : wanted);
   if (type.toLowerCase() === wanted.toLowerCase()) return;
-  const rule = expected.proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
-  throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
+  const rule = proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
+  throw unusable(server, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
 }
 
 /** RFC 9449 §6.1: a token that names its key must name ours. With another key's token no proof of ours would pass. */
-function requireOwnKey(
-  claims: Claims | undefined,
-  { thumbprint }: ProofKey,
-  expected: Pick<ExpectedTokens, 'issuer'>,
-): void {
+function requireOwnKey(claims: Claims | undefined, { thumbprint }: ProofKey, server: TokenServer): void {
   const jkt = claims?.cnf?.jkt;
   if (jkt === undefined || jkt === thumbprint) return;
-  throw unusable(expected, 'it is bound to another key than ours', 'RFC 9449 §6.1');
+  throw unusable(server, 'it is bound to another key than ours', 'RFC 9449 §6.1');
 }
 
 /** RFC 6750 §2.1: a token with other characters could end the Authorization header and add another one. */
-function requireHeaderSafe(fields: TokenFields, expected: ExpectedTokens): void {
+function requireHeaderSafe(fields: TokenFields, server: TokenServer): void {
   if (/^[\x21-\x7e]+$/.test(fields.access_token)) return;
-  throw unusable(expected, 'it has characters that no header can carry', 'RFC 6750 §2.1');
+  throw unusable(server, 'it has characters that no header can carry', 'RFC 6750 §2.1');
 }
 
-/**
- * The names that the grant would have in every list: with a longer one the list could not be read, and no other grant of
- * it either.
- */
-function requireListable(scope: readonly string[], expected: ExpectedTokens): void {
+/** With a longer name, a list could not be read, and no other grant of it either. */
+function requireListable(scope: readonly string[], { server, subject }: SentRequest): void {
+  const tooLong = (what: string, most: number, rule: string): RuleRefusal =>
+    unusable(server, `its ${what} more than ${most} characters`, rule);
   if (formatScope(scope).length > maxScopeLength)
-    throw unusable(
-      expected,
-      `its scopes have more than ${maxScopeLength} characters`,
-      'A list shows all scopes of a sign-in',
-    );
-  if ((expected.subject?.subject.length ?? 0) > maxSubjectLength)
-    throw unusable(
-      expected,
-      `its subject has more than ${maxSubjectLength} characters`,
-      'OpenID Connect Core §2 (sub)',
-    );
+    throw tooLong('scopes have', maxScopeLength, 'A list shows all scopes of a sign-in');
+  if ((subject?.subject.length ?? 0) > maxSubjectLength)
+    throw tooLong('subject has', maxSubjectLength, 'OpenID Connect Core §2 (sub)');
 }
 
-/**
- * The lifetime in whole seconds; undefined if the server states none, or a negative one, as some do for a token without
- * an end. Some servers write the number as a string.
- */
-function statedLifetime(fields: TokenFields, expected: Pick<ExpectedTokens, 'issuer'>): number | undefined {
+/** Whole seconds; undefined for none, or a negative one, as for a token without an end. Some servers write a string. */
+function statedLifetime(fields: TokenFields, server: TokenServer): number | undefined {
   const stated = fields.expires_in;
   if (stated === undefined || stated === null || stated === '') return undefined;
   const seconds = typeof stated === 'number' ? stated : decimal(stated);
   if (seconds < 0) return undefined;
   if (Number.isNaN(seconds)) {
-    const shown = typeof stated === 'string' ? stated : JSON.stringify(stated);
-    throw unusable(
-      expected,
-      `its lifetime is ${shownText(shown, fields.secrets)}`,
-      'RFC 6749 §5.1 (expires_in)',
-    );
+    const text = typeof stated === 'string' ? stated : JSON.stringify(stated);
+    const shown = shownText(text, fields.secrets);
+    throw unusable(server, `its lifetime is ${shown}`, 'RFC 6749 §5.1 (expires_in)');
   }
   return Math.floor(Math.min(seconds, maxLifetime));
 }
@@ -240,23 +201,18 @@ function statedLifetime(fields: TokenFields, expected: Pick<ExpectedTokens, 'iss
 function lifetimeOf(
   fields: TokenFields,
   claims: Claims | undefined,
-  expected: ExpectedTokens,
+  { server, requestedAt }: SentRequest,
   http: TokenTimes,
 ): number {
   // Instants are the server's, so its own clock decides how far away they are.
-  const now = Math.floor(
-    (serverTime(http, { issuer: expected.issuer, tokenEndpoint: expected.tokenEndpoint }) -
-      http.now() +
-      expected.requestedAt) /
-      1000,
-  );
+  const now = Math.floor((serverTime(http, server) - http.now() + requestedAt) / 1000);
   const until = (instant: unknown, start: number): number => {
     const seconds = typeof instant === 'number' ? instant : (dateSeconds(instant) ?? decimal(instant));
     // Some servers count milliseconds.
     return Math.floor(seconds > maxSeconds ? seconds / 1000 : seconds) - start;
   };
   const issuedAt = until(claims?.iat, 0);
-  const ends = [statedLifetime(fields, expected), until(fields.expires_at ?? fields.expires_on, now)];
+  const ends = [statedLifetime(fields, server), until(fields.expires_at ?? fields.expires_on, now)];
   const byClaim = until(claims?.exp, now);
   // Ended before it came: the clocks differ more than the server's answers show. Then its own two instants decide.
   ends.push(byClaim > 0 ? byClaim : until(claims?.exp, issuedAt));
@@ -277,19 +233,16 @@ function decimal(value: unknown): number {
   return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
 }
 
-/**
- * The scope in the response, else the one in the token (RFC 9068 §2.2.3). An unreadable scope in the response is
- * refused: if it counted as absent, it would mean all requested scopes.
- */
+/** Else the one in the token (RFC 9068 §2.2.3). An unreadable one is refused: as absent it would mean all that was asked. */
 function statedScope(
   fields: TokenFields,
   claims: Claims | undefined,
-  expected: ExpectedTokens,
+  { server, scope = [] }: SentRequest,
 ): readonly string[] | undefined {
   const stated = scopeText(fields.scope);
-  if (stated === undefined) throw unusable(expected, 'its scope is not a text', 'RFC 6749 §5.1 (scope)');
+  if (stated === undefined) throw unusable(server, 'its scope is not a text', 'RFC 6749 §5.1 (scope)');
   const text = stated || scopeText(claims?.scope);
-  return text ? readGranted(text, expected.scope) : undefined;
+  return text ? readGranted(text, scope) : undefined;
 }
 
 /** The scope as text; '' if none is stated; undefined if it is unreadable. Some servers write an array of strings. */
@@ -318,10 +271,7 @@ function jwtClaims(token: string): Claims | undefined {
   return claimsSchema.safeParse(jwtPart(payload)).data;
 }
 
-/**
- * True for a JWS or a JWE. An MCP server that checks such a token by itself accepts it until it expires, even
- * after the authorization server has revoked it.
- */
+/** True for a JWS or a JWE: an MCP server that checks it by itself accepts it until it expires, even if it is revoked. */
 export function isSelfContained(token: string): boolean {
   const parts = token.split('.');
   if (parts.length !== 3 && parts.length !== 5) return false;
@@ -329,13 +279,13 @@ export function isSelfContained(token: string): boolean {
 }
 
 export function unusable(
-  expected: Pick<ExpectedTokens, 'issuer'>,
+  { issuer }: Pick<TokenServer, 'issuer'>,
   problem: string,
   rule: string,
 ): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
-    `The token that ${quoted(expected.issuer)} issued can't be used: ${problem}.`,
+    `The token that ${quoted(issuer)} issued can't be used: ${problem}.`,
     {
       rule,
       hint: 'The authorization server is set up wrongly. Tell its operator.',

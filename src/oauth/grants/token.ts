@@ -15,12 +15,11 @@ import { isTransient } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import { scopeParameter } from '../base/scope.ts';
-import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { GrantRequest, TokenResponse } from './token-response.ts';
 import { exchangeFailure, refreshFailure, UnclearRefusal } from './token-failure.ts';
 import { offlineRefused } from './authorization-failure.ts';
 import { oauthError } from '../base/oauth-error.ts';
-import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
+import { requestToken, tokensOf } from './token-request.ts';
 import type { TokenOutcome } from './token-request.ts';
 
 export type { TokenResponse } from './token-response.ts';
@@ -60,15 +59,8 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
   });
   requireNonce(started, outcome);
   const { scope } = started;
-  return processTokenFields(
-    requireTokenFields(outcome),
-    {
-      ...expectedTokens({ ...request, resource, scope, exceptions, proofKey }, requestedAt),
-      isSignIn: true,
-      ...subjectOf(outcome),
-    },
-    http,
-  );
+  const sent = { ...request, resource, scope, exceptions, proofKey, requestedAt, isSignIn: true };
+  return tokensOf(outcome, sent, http);
 }
 
 /** Its `scope` is a subset of the grant's scopes, for a narrower token; absent: all of them (RFC 6749 §6). */
@@ -78,18 +70,11 @@ export interface RefreshRequest extends GrantRequest {
   readonly grantedScope: readonly string[];
   /** All scopes as they were asked for: named if the server wants that (Entra ID), and only then. */
   readonly wholeScope?: readonly string[];
-  /**
-   * Called with a new refresh token before the access token is checked: even if the response is then refused, the old
-   * refresh token may be used up.
-   */
+  /** Called before the access token is checked: even if the response is then refused, the old one may be used up. */
   readonly onRotation?: (refreshToken: string) => void | Promise<void>;
 }
 
-/**
- * Exchanges the refresh token for a new access token. Throws login_required (only if the refresh token is invalid),
- * client_rejected, scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid,
- * audience_mismatch, or Unreachable (authorization_server_unreachable, with retryAfter in seconds).
- */
+/** Throws login_required only if the refresh token is invalid; else as `exchangeCode`, and scope_insufficient. */
 export async function refresh(request: RefreshRequest, http: Http): Promise<TokenResponse> {
   const { scope } = request;
   const requestedAt = http.now();
@@ -97,14 +82,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
   const outcome = scope === undefined && wantsScope(first) ? await namingScope(request, first, http) : first;
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);
-  return processTokenFields(
-    requireTokenFields(outcome),
-    {
-      ...expectedTokens({ ...request, scope: scope ?? request.grantedScope }, requestedAt),
-      ...subjectOf(outcome),
-    },
-    http,
-  );
+  return tokensOf(outcome, { ...request, scope: scope ?? request.grantedScope, requestedAt }, http);
 }
 
 function refreshWith(

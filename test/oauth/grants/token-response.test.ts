@@ -1,4 +1,5 @@
 /** Token answers in shapes that hostile and odd servers give: what is used, refused, or only put off. */
+import { registrationAt, serverAt } from '../parties.ts';
 import { checkAudience } from '../../../src/oauth/grants/audience.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -129,10 +130,11 @@ describe('the audience of a JWT', () => {
     ['http://notes.example/team', false],
     ['https://notes.example.evil.example/team', false],
   ])('A-5: the audience %s of a JWT names https://notes.example/team/mcp: %s', (aud, isNamed) => {
+    const issuer = 'https://login.example';
     const expected = {
-      issuer: 'https://login.example',
+      server: serverAt(issuer),
+      registration: registrationAt(issuer),
       resource: 'https://notes.example/team/mcp',
-      nonResourceAudiences: [],
       secrets: [],
     };
     const check = (): string => checkAudience(aud, expected, { allowInsecureLoopback: false });
