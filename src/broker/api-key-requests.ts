@@ -17,7 +17,6 @@ import type { Permission } from './records/permission.ts';
 import { stillPending } from './refusals/pending-refusals.ts';
 import { apiKeyRejected, noApiKey } from './refusals/refusals.ts';
 
-/** What every try of one request has in common. */
 interface ApiKeyRequest {
   readonly endpoint: string;
   readonly request: TokenRequest;

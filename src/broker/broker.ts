@@ -176,8 +176,8 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
-    this.#signInRuns.userActed(endpoint);
+    this.#signInRuns.pages.userActed(endpoint);
     this.#requestSignIns.userActed(endpoint);
-    for (const signIn of this.parts.signIns.shownFor(endpoint)) this.rejections.clear(signIn);
+    for (const signIn of this.parts.signIns.shownFor(endpoint)) this.rejections.limits.clear(signIn.id);
   }
 }

@@ -131,7 +131,7 @@ function active(parts: BrokerParts, signIn: SignIn): Sentences {
   if (trouble && !parts.pause.current) {
     const after = toWall(clock, trouble.nextTryAt);
     const since = `Its authorization server has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
-    const refusal = refresher.failures.refusalOf(signIn.id);
+    const refusal = refresher.failures.refusals.last(signIn.id);
     return {
       now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
       next: `It is asked again with the first request after ${moment(after)}.`,

@@ -35,7 +35,6 @@ export interface BrokerParts extends HostParts {
   readonly items: VaultItems;
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
-  /** URL of our client ID metadata document. */
   readonly clientMetadataUrl: string | undefined;
   /** The way to the network for what starts at an endpoint. */
   readonly network: (endpoint: string) => Http;

@@ -27,21 +27,17 @@ const maxOperations = 64;
 export const expiryGrace = 1000;
 
 /** The app that reports a rejection, and the sign-in of the token. */
-export interface RejectedUse {
+interface RejectedUse {
   readonly appId: string;
   readonly signInId: string;
   /** The operation that the token was for; absent if the app names none. */
   readonly operation?: string | undefined;
 }
 
-export interface Rejection {
-  readonly appId: string;
+export interface Rejection extends Omit<RejectedUse, 'signInId'> {
   readonly token: { readonly tokenId: string } | { readonly accessToken: string };
-  /** The operation that the token was for. */
-  readonly operation?: string | undefined;
   /** The MCP server accepted this same token before. */
   readonly hasWorked?: boolean | undefined;
-  /** The server's challenge. */
   readonly challenge?: AppChallenge | undefined;
 }
 
@@ -52,16 +48,11 @@ export interface RejectionOutcome {
   readonly pause?: number;
 }
 
-/** A pause that applies now. */
-export interface RejectionPause {
-  readonly appId: string;
-  /** Absent: the pause holds for all operations. */
-  readonly operation?: string;
-  /** Milliseconds of the monotonic clock. */
+/** A pause that applies now; `until`: milliseconds, steady. Without an operation it holds for all. */
+interface RejectionPause extends Pick<RejectedUse, 'appId' | 'operation'> {
   readonly until: number;
 }
 
-/** Counts rejections and computes the pause. */
 class RejectionLimit {
   readonly #max: number;
   #times: readonly number[] = [];
@@ -115,14 +106,13 @@ export class RejectionLimits {
     own.add(this.#now());
   }
 
-  /** The present pauses of a sign-in. */
   pausesOf(signInId: string): RejectionPause[] {
     const now = this.#now();
     return [...(this.#counted.get(signInId) ?? [])].flatMap(([appId, { all, byOperation }]) => [
       ...(all.until > now ? [{ appId, until: all.until }] : []),
       ...[...byOperation]
         .filter(([, { until }]) => until > now)
-        .map(([operation, { until }]) => ({ appId, until, ...(operation === '' ? {} : { operation }) })),
+        .map(([operation, { until }]) => ({ appId, until, operation: operation || undefined })),
     ]);
   }
 

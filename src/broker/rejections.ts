@@ -12,20 +12,20 @@ import { isStepUp } from './request.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { tokensRejected } from './refusals/refusals.ts';
 import { expiryGrace, RejectionLimits } from './rejection-limits.ts';
-import type { RejectionPause, Rejection, RejectionOutcome } from './rejection-limits.ts';
+import type { Rejection, RejectionOutcome } from './rejection-limits.ts';
 import { isAlive } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { stillNames } from './destination/asked-resource.ts';
 
 export class Rejections {
   readonly #parts: BrokerParts;
-  readonly #limits: RejectionLimits;
+  readonly limits: RejectionLimits;
   /** By the ids of sign-ins whose token was rejected: what their MCP servers are being asked since then. */
   readonly #suspects = new Map<string, Map<string, ReturnType<typeof stillNames>>>();
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#limits = new RejectionLimits(() => parts.clock.now());
+    this.limits = new RejectionLimits(() => parts.clock.now());
   }
 
   /**
@@ -46,9 +46,9 @@ export class Rejections {
         // The newest set is last. RFC 6749 §6: a refresh for one set says nothing about the token of another one.
         if (cache.of(signInId).at(-1) !== token) refresher.sawOtherEnd(signInId);
         const use = { appId, signInId, operation };
-        const pause = this.#limits.left(use);
+        const pause = this.limits.left(use);
         if (pause > 0) return { isReplaced: false, pause };
-        this.#limits.add(use, hasWorked);
+        this.limits.add(use, hasWorked);
         // An answer to a question from before this rejection may be out of date: requests from now on ask again.
         this.#suspects.set(signInId, new Map());
       }
@@ -56,16 +56,6 @@ export class Rejections {
       return { isReplaced: true };
     }
     return { isReplaced: false };
-  }
-
-  /** The pauses after rejected tokens, for an explanation of the sign-in. */
-  pausesOf({ id }: SignIn): RejectionPause[] {
-    return this.#limits.pausesOf(id);
-  }
-
-  /** The user signed in or allowed something: the count starts again. */
-  clear({ id }: SignIn): void {
-    this.#limits.clear(id);
   }
 
   /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamed`). */
@@ -118,7 +108,7 @@ export class Rejections {
   throwWhileNotReplacing({ request, endpoint }: PendingRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;
-    const pause = this.#limits.left({ appId, signInId: signIn.id, operation });
+    const pause = this.limits.left({ appId, signInId: signIn.id, operation });
     if (pause > 0) throw tokensRejected(endpoint, pause);
   }
 }

@@ -16,7 +16,6 @@ import type { Permission } from './records/permission.ts';
 export interface TokenRequest {
   /** The app, as its connection proved. */
   readonly appId: string;
-  /** The process of the app that asks. */
   readonly appProcess?: AppProcess | undefined;
   /** The MCP server's endpoint URL as the user knows it. */
   readonly resource: string;

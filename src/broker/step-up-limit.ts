@@ -55,7 +55,6 @@ export class TryLimit {
   }
 }
 
-/** A step-up request. */
 export interface StepUp {
   readonly appId: string;
   readonly endpoint: string;

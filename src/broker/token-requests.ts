@@ -228,7 +228,6 @@ export class TokenRequests {
     return this.#tokenFromMemoryOrNew(permitted, signIn, true);
   }
 
-  /** The token in memory, or one that replaces it. */
   #tokenFromMemoryOrNew(
     permitted: PermittedRequest,
     signIn: SignIn,
@@ -314,7 +313,6 @@ export class TokenRequests {
     return this.#answerWith({ pending, wanted, permission: bound }, signIn, token);
   }
 
-  /** The last step: notes that the app gets the token. */
   #answerWith(
     { pending, wanted, permission }: PermittedRequest,
     signIn: SignIn,

@@ -10,7 +10,6 @@ import type { Programs } from './programs.ts';
 
 export interface PortsParts {
   readonly programs: Programs;
-  /** What became of a port. */
   readonly report: (entry: string, state: PortState) => void;
 }
 
@@ -24,7 +23,6 @@ export class Ports {
     this.#parts = parts;
   }
 
-  /** Opens what is new, closes what is gone. */
   serve(entries: readonly ProxyEntry[]): void {
     const isThere = (entry: ProxyEntry): boolean =>
       entries.some(({ id, port, path }) => id === entry.id && port === entry.port && path === entry.path);

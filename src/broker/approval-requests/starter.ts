@@ -29,7 +29,6 @@ export function signInDetails({ account, beside, query, starter }: SignInDetails
   return { account, beside, query: query || undefined, starter };
 }
 
-/** True for the connection that started this sign-in. */
 export function isStartedBy({ starter }: SignInDetails, connection: number): boolean {
   return starter?.by === 'command' && starter.connection === connection;
 }

@@ -64,7 +64,6 @@ export class PermissionChanges {
     return bound;
   }
 
-  /** The user approved. */
   allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     return this.#inTurn(keyOf(wanted), () => this.#allow(wanted, card, decision));
   }
@@ -125,7 +124,6 @@ export class PermissionChanges {
     return temporary.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
   }
 
-  /** The row in the audit log. */
   async noteInAuditLog(
     { appId, endpoint }: AppAtEndpoint,
     outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',

@@ -20,7 +20,6 @@ export interface Identity {
   readonly isNew: boolean;
 }
 
-/** What a client is registered for. */
 export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];

@@ -17,7 +17,6 @@ import type { WantedClient, Identity } from './known-client.ts';
 import { registeredNow, registered, listenFor, unlessTaken } from './new-client.ts';
 import { chooseIdentity, coversScope, knownAs, mayBeUsed, servesDevice } from './known-client.ts';
 
-/** A client that has to be replaced. */
 interface UnusableClient {
   readonly record: RegistrationRecord;
   readonly isFresh?: boolean;

@@ -65,7 +65,6 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** An expected reply, and what receives it. */
 interface ExpectedReply extends AwaitedReply {
   readonly resolve: (callback: RedirectCallback) => void;
 }

@@ -128,15 +128,10 @@ export class ApiKeys {
     return key;
   }
 
-  /** No record names the key any more. `tidy` removes its value. */
+  /** No record names the key any more. `VaultItems.tidy` removes its value. */
   async remove({ id }: ApiKey): Promise<void> {
     await this.#file.change((items) => items.filter((key) => key.id !== id));
     this.#forget(id);
-  }
-
-  /** Removes the values that no record names. Never rejects. */
-  async tidy(): Promise<void> {
-    await this.#items.tidy();
   }
 
   /** An app says that the server rejected it. True for the first time since it was set. */

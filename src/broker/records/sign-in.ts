@@ -114,7 +114,6 @@ export const signInSchema = z.object({
   isKeyBound: z.boolean().optional(),
   /** Milliseconds since 1970 by the wall clock, as all times in records. */
   createdAt: z.number(),
-  /** The time of its last sign-in. */
   signedInAt: z.number().optional(),
   /** Of a sign-in that was ended: when the last access token expires that may still be valid somewhere. */
   liveUntil: z.number().optional(),

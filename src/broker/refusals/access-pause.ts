@@ -41,7 +41,6 @@ export class AccessPause {
     return isOver;
   }
 
-  /** Throws `paused` during a pause. */
   throwIfPaused(): void {
     const pause = this.current;
     if (pause) throw paused(pause, this.#wall());

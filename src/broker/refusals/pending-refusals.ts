@@ -21,7 +21,6 @@ export function anotherPageFirst(endpoint: string, isKeyturnApp: boolean): Keytu
   );
 }
 
-/** A request whose time ran out. */
 interface WaitingRequest {
   /** Absent: the user's own sign-in. */
   readonly appId: string | undefined;

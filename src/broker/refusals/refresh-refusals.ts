@@ -60,6 +60,7 @@ export class RefreshRefusals {
     return { kind: 'signInRequired', why, isRefused: true, mayRefreshAgain: true };
   }
 
+  /** What the server said to the last refresh, where that was a clear no. */
   last(key: string): KeyturnError | undefined {
     return this.#counted.get(key)?.error;
   }

@@ -81,7 +81,6 @@ export function apiKeyRejected(endpoint: string): KeyturnError {
   });
 }
 
-/** A request that no permission covers. */
 interface MissingAccess {
   readonly name: string;
   readonly endpoint: string;

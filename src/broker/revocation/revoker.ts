@@ -197,7 +197,6 @@ function stillLive({ refresher }: BrokerParts, signIn: SignIn, { answered, left 
   return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
 }
 
-/** The result of a try. */
 interface Known {
   readonly answer: RevokedState['answer'];
   /** Milliseconds since 1970. */

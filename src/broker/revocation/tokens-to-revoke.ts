@@ -92,7 +92,6 @@ export function secretOfRemaining(secret: SignInSecret, left: readonly TokenToRe
   };
 }
 
-/** The items of an ended sign-in. */
 export interface Read {
   readonly held: readonly HeldItem[];
   /** Why an item can't be read now. */

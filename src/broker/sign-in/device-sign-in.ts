@@ -37,7 +37,6 @@ export async function signInByDevice(
   return signIn;
 }
 
-/** A code that the user may enter. */
 interface StartedDevice {
   readonly record: RegistrationRecord;
   readonly device: GrantRequest;

@@ -46,7 +46,6 @@ export interface OpenedContext extends SignInContext {
   readonly ambiguity: AmbiguousIssuer | undefined;
 }
 
-/** A reply, and what it answers. */
 interface Arrival {
   readonly started: StartedAuthorization;
   readonly record: RegistrationRecord;

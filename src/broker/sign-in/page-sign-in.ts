@@ -138,7 +138,6 @@ function authorizationRequest(
   });
 }
 
-/** A page that is open. */
 interface Shown {
   readonly url: string;
   readonly started: StartedAuthorization;

@@ -52,7 +52,6 @@ export async function replacingClient<T>(
   throw second.error;
 }
 
-/** A client that can't be used. */
 interface UselessClient {
   readonly identity: Identity;
   readonly server: AuthorizationServer;
@@ -89,7 +88,6 @@ function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer)
   return record.registration.source !== 'preregistered' && server.registrationEndpoint !== undefined;
 }
 
-/** For the question of a page. */
 export function ifForgotten(identity: Identity, server: AuthorizationServer): PageQuestion['ifForgotten'] {
   if (identity.isNew) return undefined;
   return isReplaceable(identity, server) ? 'register' : 'byHand';

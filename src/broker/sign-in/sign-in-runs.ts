@@ -25,7 +25,7 @@ type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosi
 export class SignInRuns {
   readonly #parts: BrokerParts;
   readonly #runs = new SharedWork<SignIn>();
-  readonly #pages: PageQueue;
+  readonly pages: PageQueue;
   /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
   readonly #cancelAutomatic = new Map<string, AbortController>();
   /** The user's sign-ins under way, by endpoint and account; each ends without an error. */
@@ -37,28 +37,14 @@ export class SignInRuns {
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#pages = new PageQueue(() => parts.clock.now());
-  }
-
-  /** True when the last automatic page failed and the user has not acted since. */
-  needsUser(endpoint: string): boolean {
-    return this.#pages.needsUser(endpoint);
-  }
-
-  /** Throws `rate_limited` while the next automatic page for this endpoint has to wait. */
-  refusePaused(endpoint: string): void {
-    this.#pages.refusePaused(endpoint);
+    this.pages = new PageQueue(() => parts.clock.now());
   }
 
   /** What a request was waiting for when its time ran out. `appId`: absent for the user's own sign-in. */
   stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
     const { approvalRequests, isKeyturnApp } = this.#parts;
-    if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
+    if (this.pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
     return stillPending(approvalRequests.list(), { appId, endpoint, isKeyturnApp });
-  }
-
-  userActed(endpoint: string): void {
-    this.#pages.userActed(endpoint);
   }
 
   /** Withdraws the pages and refuses new ones. Resolves when codes that came already are exchanged and kept. */
@@ -92,7 +78,7 @@ export class SignInRuns {
     this.#cancelAutomatic.set(key, ownEnd);
     const either = AbortSignal.any([signal, ownEnd.signal]);
     const turn: OnPage = (work) =>
-      this.#pages.run(
+      this.pages.run(
         endpoint,
         either,
         (opened, closed) => {
@@ -148,7 +134,6 @@ export class SignInRuns {
     this.#cancelAutomatic.get(key)?.abort(notNeeded(endpoint));
   }
 
-  /** The page that the user's sign-in waits at. */
   #pageOf({ endpoint, account, method, starter }: UserSignIn): PageQuestion | undefined {
     const { isKeyturnApp, approvalRequests } = this.#parts;
     const isOwn = (page: PageQuestion): boolean =>

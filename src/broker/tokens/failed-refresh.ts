@@ -42,7 +42,6 @@ export interface FailedRefresh {
   readonly scope: readonly string[] | undefined;
 }
 
-/** The key for one scope set of a sign-in. */
 export const keyOfSet = (signInId: string, scope: readonly string[]): string =>
   `${setsOf(signInId)}${scopeKey(scope)}`;
 
@@ -94,7 +93,6 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 const maySucceedAgain = ({ state, hasRefreshToken }: SignIn): boolean =>
   state.kind === 'signInRequired' && state.mayRefreshAgain === true && hasRefreshToken;
 
-/** A sign-in with tokens in the vault. */
 export type HeldSignIn = SignIn & { readonly item: string };
 
 export const isHeld = (signIn: SignIn): signIn is HeldSignIn => signIn.item !== undefined;
@@ -140,7 +138,7 @@ export class RefreshFailures {
   isVaultInTrouble = false;
   readonly #parts: FailureParts;
   /** By sign-in; and by sign-in and scope set where the server can't narrow to it. */
-  readonly #refusals = new RefreshRefusals();
+  readonly refusals = new RefreshRefusals();
 
   constructor(parts: FailureParts) {
     this.#parts = parts;
@@ -150,7 +148,7 @@ export class RefreshFailures {
   /** A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set. */
   succeeded(key: string): void {
     this.backoff.succeeded(key);
-    this.#refusals.clear(key);
+    this.refusals.clear(key);
   }
 
   /** The user changed what the server refused, a client or a rule: its refusals are forgotten. */
@@ -159,7 +157,7 @@ export class RefreshFailures {
     for (const { id } of refused) {
       this.succeeded(id);
       this.backoff.forget(setsOf(id));
-      this.#refusals.forget(setsOf(id));
+      this.refusals.forget(setsOf(id));
       const signIn = signIns.byId(id);
       const isRefused = signIn?.state.kind === 'signInRequired' && signIn.state.isRefused === true;
       if (signIn && isRefused) await signIns.change(signIn, { state: { kind: 'active' } });
@@ -171,15 +169,10 @@ export class RefreshFailures {
     return maySucceedAgain(signIn) && this.backoff.left(signIn.id) <= 0;
   }
 
-  /** What the server said to the last refresh, where that was a clear no. */
-  refusalOf(signInId: string): KeyturnError | undefined {
-    return this.#refusals.last(signInId);
-  }
-
   /** Counts the refusal for `key`. The state that it leaves the sign-in in; undefined: it stays as it is. */
   count(signIn: SignIn, { error, secret, record }: FailedRefresh, key: string): SignInState | undefined {
     const { signIns, clock } = this.#parts;
-    const earlier = this.#refusals.last(signIn.id);
+    const earlier = this.refusals.last(signIn.id);
     if (reasonOf(error) === 'login_required') {
       const ended = whyEnded(secret.attempt);
       const dead = { signIn, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
@@ -188,10 +181,10 @@ export class RefreshFailures {
         cause: secret.attempt ? undefined : 'refreshTokenEnded',
       });
     }
-    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(signIn.id, clock.now());
+    if (error instanceof UnclearRefusal) return this.refusals.addUnclear(signIn.id, clock.now());
     if (!isRefusal(error)) return undefined;
     if (isForgottenRegistration(error, record)) return clientForgotten;
-    const isLast = this.#refusals.add(key, error);
+    const isLast = this.refusals.add(key, error);
     return isLast && key === signIn.id ? endedByRefusals(error) : undefined;
   }
 
@@ -210,7 +203,7 @@ export class RefreshFailures {
   obeyBackoff(key: string, { resource }: SignIn): void {
     const left = this.backoff.left(key);
     if (left <= 0) return;
-    const refusal = this.#refusals.last(key);
+    const refusal = this.refusals.last(key);
     throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
   }
 }

@@ -152,7 +152,6 @@ export class TokenCache {
     return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
   }
 
-  /** The token with this id, and its sign-in. */
   byId(tokenId: string): { readonly signInId: string; readonly token: AccessToken } | undefined {
     for (const [signInId, sets] of this.#signIns) {
       for (const token of sets.values()) if (token.tokenId === tokenId) return { signInId, token };

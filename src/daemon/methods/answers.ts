@@ -99,7 +99,8 @@ function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'troub
     ...(trouble && {
       trouble: {
         reason:
-          refresher.failures.refusalOf(signIn.id)?.reason ?? ('authorization_server_unreachable' as const),
+          refresher.failures.refusals.last(signIn.id)?.reason ??
+          ('authorization_server_unreachable' as const),
         since: at(trouble.since),
         nextTryAt: at(trouble.nextTryAt),
       },
@@ -147,7 +148,7 @@ type RejectionAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['r
 
 function rejectionAnswers(broker: Broker, signIn: SignIn): RejectionAnswer[] {
   const { apps, clock } = broker.parts;
-  return broker.rejections.pausesOf(signIn).map(({ appId, operation, until }) => ({
+  return broker.rejections.limits.pausesOf(signIn.id).map(({ appId, operation, until }) => ({
     app: apps.nameOf(appId),
     operation,
     until: wholeSeconds(toWall(clock, until)),

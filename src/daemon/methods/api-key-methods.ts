@@ -33,7 +33,7 @@ export const apiKeyMethods = {
     await removePermissionsFor(broker, key);
     await apiKeys.remove(key);
     await audit.record({ event: 'apiKey', outcome: 'removed', endpoint: key.endpoint });
-    await apiKeys.tidy();
+    await broker.parts.items.tidy();
   },
 
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
@@ -66,7 +66,7 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   if (ends) await removePermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'apiKey', outcome, endpoint });
-  await apiKeys.tidy();
+  await broker.parts.items.tidy();
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 

@@ -5,7 +5,6 @@
  * side changes no duration. Every duration has a limit.
  */
 
-/** The headers of a response. */
 export interface HttpHeaders {
   get(name: string): string | null;
 }

@@ -64,7 +64,6 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-/** A response of any status. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: FetchResponse['headers'];
@@ -131,7 +130,6 @@ async function boundedText(body: FetchResponse['body']): Promise<string | undefi
   }
 }
 
-/** True for every 2xx. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }

@@ -21,14 +21,15 @@ async function scene() {
     },
   };
   const records = await newRecords();
-  const keys = new ApiKeys(records.keys, itemsOf(records, slow));
+  const items = itemsOf(records, slow);
+  const keys = new ApiKeys(records.keys, items);
   const key = await keys.set(place, 'first', { setAt: 1 });
   const holds = (): (() => void) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
     return resolve;
   };
-  return { vault, records, keys, key, holds };
+  return { vault, records, items, keys, key, holds };
 }
 
 describe('the value of an API key', () => {
@@ -65,7 +66,7 @@ describe('the value of an API key', () => {
   });
 
   it('stays if its record can’t be written, and the other value is deleted', async () => {
-    const { vault, keys, records, key } = await scene();
+    const { vault, items, keys, records, key } = await scene();
     records.keys.change = async () => {
       throw new Error('no space left');
     };
@@ -74,19 +75,19 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBe('first');
     const [name = ''] = records.unused.items.map((item) => item.name);
     expect(await getIfAny(vault, name)).toBe('second');
-    await keys.tidy();
+    await items.tidy();
     expect(await getIfAny(vault, name)).toBeUndefined();
     expect(records.unused.items).toEqual([]);
   });
 
   it('leaves the vault when the key gets another header, and when it is removed', async () => {
-    const { vault, keys, key } = await scene();
+    const { vault, items, keys, key } = await scene();
     const next = await keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
     expect(next.id).not.toBe(key.id);
-    await keys.tidy();
+    await items.tidy();
     expect(await getIfAny(vault, key.item)).toBeUndefined();
     await keys.remove(next);
-    await keys.tidy();
+    await items.tidy();
     expect(await getIfAny(vault, next.item)).toBeUndefined();
     expect(keys.for(place.endpoint)).toBeUndefined();
   });
