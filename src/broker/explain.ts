@@ -18,9 +18,7 @@ import type { AccessToken } from './tokens/token-cache.ts';
 import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 
 export interface Explanation {
-  /** Its state now. */
   readonly now: string;
-  /** What happens next, or what the user should do. */
   readonly next: string;
   /** Absent for a sign-in that is over. */
   readonly refresh?: NextRefresh;

@@ -6,9 +6,7 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Fetch, Http } from '../oauth/base/http.ts';
-import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
-import type { HomeDocument } from '../store/document.ts';
 import { VaultItems } from '../store/vault-items.ts';
 import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
@@ -30,31 +28,7 @@ import { Refresher } from './tokens/refresher.ts';
 import { ServerRests } from './tokens/server-rests.ts';
 import type { TokenCache } from './tokens/token-cache.ts';
 
-export interface BrokerParts extends HostParts {
-  readonly document: HomeDocument;
-  readonly items: VaultItems;
-  /** Whether http is accepted for loopback hosts. */
-  readonly urlPolicy: UrlPolicy;
-  readonly clientMetadataUrl: string | undefined;
-  /** The way to the network for what starts at an endpoint. */
-  readonly network: (endpoint: string) => Http;
-  readonly signIns: SignIns;
-  readonly registrations: Registrations;
-  readonly apps: Apps;
-  readonly apiKeys: ApiKeys;
-  readonly permissions: Permissions;
-  readonly temporary: TemporaryPermissions;
-  readonly exceptions: ExceptionRecords;
-  readonly servers: AuthorizationServers;
-  readonly rests: ServerRests;
-  readonly refresher: Refresher;
-  readonly refusedPrompts: RefusedPrompts;
-  readonly assertions: AssertionSources;
-  /** Throws unless the vault can keep a token. */
-  readonly requireVault: () => Promise<void>;
-  /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
-  readonly openBrowser: (url: string) => Promise<void>;
-}
+export type BrokerParts = Readonly<ReturnType<typeof brokerParts>>;
 
 /** What the host gives as it is. */
 interface HostParts {
@@ -64,7 +38,6 @@ interface HostParts {
   readonly cache: TokenCache;
   readonly loopback: Loopback;
   readonly approvalRequests: ApprovalRequests;
-  /** Whether the user paused all access. */
   readonly pause: AccessPause;
   /** A user sits at windows of the broker's own: an approval takes effect there only, and refusals say so. */
   readonly isKeyturnApp: boolean;
@@ -89,30 +62,20 @@ interface Host {
   readonly signInsChanged: () => void;
 }
 
-export function brokerParts(
-  given: HostParts,
-  { records, openBrowser, signInsChanged, ...host }: Host,
-): BrokerParts {
+export function brokerParts(given: HostParts, { records, openBrowser, signInsChanged, ...host }: Host) {
   const { clock, vault, requireSettingsAnswered } = given;
   const { settings } = host;
+  const { document } = records;
   const exceptions = new ExceptionRecords(records.exceptions);
   const network = networkOf(clock, exceptions, host);
   const signIns = new SignIns(records.signIns, signInsChanged);
   const items = new VaultItems({ ...records, vault });
   const registrations = new Registrations(records.registrations, items);
   const servers = new AuthorizationServers({ network, exceptions });
-  const shared = {
-    ...given,
-    document: records.document,
-    network,
-    exceptions,
-    items,
-    signIns,
-    registrations,
-    servers,
-  };
+  const shared = { ...given, document, network, exceptions, items, signIns, registrations, servers };
   return {
     ...shared,
+    /** Whether http is accepted for loopback hosts. */
     urlPolicy: {
       get allowInsecureLoopback() {
         return settings.insecureLoopback;
@@ -129,23 +92,25 @@ export function brokerParts(
     apiKeys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
     temporary: new TemporaryPermissions(),
+    /** Throws unless the vault can keep a token. */
     requireVault: async () => {
       await requireSettingsAnswered();
       await requireStorable(vault);
     },
-    openBrowser: async (url) => {
+    /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
+    openBrowser: async (url: string) => {
       await requireSettingsAnswered();
       await openBrowser(url, settings.browser);
     },
   };
 }
 
-/** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
+/** The way to the network for what starts at an endpoint. Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
 function networkOf(
   clock: Clock,
   exceptions: ExceptionRecords,
   { settings, fetchFor }: Pick<Host, 'settings' | 'fetchFor'>,
-): BrokerParts['network'] {
+): (endpoint: string) => Http {
   const shared = { serverClocks: new ServerClocks(), secretForms: new Map<string, string>() };
   return (endpoint) => ({
     ...shared,

@@ -39,7 +39,6 @@ export interface TokenRequest {
   readonly signal: AbortSignal;
 }
 
-/** An API key, as an app gets it. */
 export interface HandedApiKey {
   readonly apiKey: ApiKey;
   /** The key without its scheme. */

@@ -81,7 +81,6 @@ export class StepUpLimit {
     this.#inAll.add(programOf(stepUp));
   }
 
-  /** The user acted at this endpoint. */
   clear(endpoint: string): void {
     for (const limit of [this.#perOperation, this.#inAll]) limit.clear(` ${endpoint} `);
   }

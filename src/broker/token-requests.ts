@@ -144,7 +144,6 @@ export class TokenRequests {
     throw refusals.changesTooFast(pending.endpoint);
   }
 
-  /** `permissions`: those that cover the request now. */
   #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
     // Race: the user may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();

@@ -76,7 +76,6 @@ export function headersToSend(raw: readonly string[]): Headers {
   return headers;
 }
 
-/** The headers of the answer that the client gets. */
 export function headersToAnswer(response: Pick<Response, 'headers'>): Record<string, string> {
   const { headers } = response;
   const named = namedIn(headers.get('connection') ?? '');

@@ -10,7 +10,6 @@ import type { ErrorDetails, Reason } from '../base/errors.ts';
 import { errorBody } from '../ipc/wire/json-rpc.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
 
-/** A refusal with a status of its own. */
 export class HttpRefusal extends KeyturnError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

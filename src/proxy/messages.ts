@@ -29,7 +29,6 @@ const agentSchema = z.object({
 const admissionSchema = z.object({
   /** The key by which the process asks for this app. */
   identity: z.object({ appId: z.string(), key: z.string(), brokerId: z.string() }),
-  /** The broker's socket. */
   socket: z.string(),
   resource: z.string(),
   agent: agentSchema,

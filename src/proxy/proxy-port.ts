@@ -25,7 +25,6 @@ import type { ForwardedRequest } from './upstream.ts';
 export interface PortLimits {
   /** For the headers: they come from this very machine. */
   readonly headersTimeout: number;
-  /** For a whole request. */
   readonly requestTimeout: number;
   /** Between looks for those that take longer; Node's own 30 s would hold their places for long. */
   readonly connectionsCheckingInterval: number;

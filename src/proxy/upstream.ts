@@ -39,7 +39,6 @@ export interface Destination {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** What is asked of the server. */
 export interface ForwardedRequest {
   readonly request: IncomingMessage;
   /** With its `?`, or empty. */
@@ -90,7 +89,6 @@ function refusalIn({ status }: Response): KeyturnError | undefined {
   });
 }
 
-/** How an answer passes. */
 export interface Passing {
   readonly signal: AbortSignal;
   /** Changes the body on its way. */

@@ -39,7 +39,6 @@ export type ProcessState = 'same' | 'changed' | 'gone';
 
 /** The facts at one moment, and whether they still hold. */
 export interface AppProcessView extends ProcessFacts {
-  /** As in `ClientProcess`. */
   readonly run: string;
   readonly nowIs: () => ProcessState;
 }
@@ -47,6 +46,5 @@ export interface AppProcessView extends ProcessFacts {
 export interface AppProcess {
   /** Names one run of a program: all connections of one process; where the system can't tell, one connection. */
   readonly run: string;
-  /** Reads the facts now. */
   currentFacts(): AppProcessView;
 }

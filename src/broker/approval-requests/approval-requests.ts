@@ -117,7 +117,6 @@ export class ApprovalRequests {
     this.#changed();
   }
 
-  /** Withdraws the questions of one app. */
   withdrawAllOf(appId: string): void {
     const reason = new KeyturnError('interrupted', 'The app that asked can no longer use an answer.');
     for (const { question, withdraw } of this.#open.values())

@@ -33,7 +33,6 @@ export type CommandApproval =
   | {
       readonly command: 'oauthClient';
       readonly issuer: string;
-      /** The client identifier at that issuer. */
       readonly clientId: string;
       readonly grantType?: 'authorization_code' | 'client_credentials' | 'id-jag' | 'jwt-bearer';
       readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
@@ -70,7 +69,6 @@ export type CommandApproval =
   | {
       readonly command: 'proxy';
       readonly endpoint: string;
-      /** Of the proxy. */
       readonly name: string;
     }
   | {
@@ -130,7 +128,6 @@ interface SignInQuestion extends SignInDetails {
 
 export type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 
-/** A sign-in that waits at a page. */
 export type PageQuestion = Extract<Question, { readonly kind: 'signIn' }>;
 
 export type Question =
@@ -149,7 +146,6 @@ export type Question =
       readonly scope?: readonly string[];
       /** The sign-in to use; an approval names it in the permission. Absent if nobody has signed in yet. */
       readonly signIn?: OfferedSignIn;
-      /** The process at the time of its question. */
       readonly appProcess?: AppProcessView;
       /** The app is a proxy's address: an approval is for any program that knows it. `appProcess` is the process of the proxies. */
       readonly proxied?: true;
@@ -166,7 +162,6 @@ export type Question =
       /** Six digits that the app also shows. */
       readonly code: string;
       readonly appProcess?: AppProcessView;
-      /** As above. */
       readonly forward?: ForwardOrigin;
     }
   | (SignInQuestion & {
@@ -188,7 +183,6 @@ export type Question =
       readonly formerIssuer?: string;
       /** The server refused the client of the previous page: this page uses another client. */
       readonly isNewClient?: true;
-      /** Why no browser was opened. */
       readonly browserError?: string | undefined;
       /** An answer came without `state`: its error code, empty if it has none. */
       readonly stateless?: string | undefined;
@@ -202,7 +196,6 @@ export type Question =
       /** Only for the user. */
       readonly userCode: string;
       readonly url: string;
-      /** The address with the code in it. */
       readonly completeUrl?: string;
     })
   | {
@@ -230,9 +223,7 @@ export type Question =
       readonly endpoint: string;
       /** As the browser gets it. May hold a secret of the server's in its query. */
       readonly url: string;
-      /** The server's words. */
       readonly message: string;
-      /** The process at the time of its question. */
       readonly appProcess?: AppProcessView;
     }
   | {
@@ -242,9 +233,7 @@ export type Question =
       readonly appName: string;
       readonly endpoint: string;
       readonly accounts: readonly string[];
-      /** The process at the time of its question. */
       readonly appProcess?: AppProcessView;
-      /** As above. */
       readonly proxied?: true;
     }
   | {

@@ -19,7 +19,6 @@ import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts
 import { keptAccount } from './sign-in-choice.ts';
 import type { WantedAccess, CurrentPermissions } from './current-permissions.ts';
 
-/** What the user was shown. */
 export interface ShownOffer {
   readonly scope: readonly string[];
   /** Ids of the sign-ins that an approval names. */

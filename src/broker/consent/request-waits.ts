@@ -37,7 +37,6 @@ export class RequestWaits {
     this.#endpoints.set(who, endpoints);
   }
 
-  /** The user allowed `who` something. */
   end(who: string): void {
     this.#waits.succeeded(who);
     this.#endpoints.delete(who);

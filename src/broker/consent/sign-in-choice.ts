@@ -20,7 +20,6 @@ import { isBound, namesSignIn, deniesSignIn } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
 import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
 
-/** Who asks, and for what. */
 export interface WantedSignIn {
   readonly appId: string;
   readonly endpoint: string;

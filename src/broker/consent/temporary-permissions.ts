@@ -11,7 +11,6 @@ export interface TemporaryPermission {
   readonly permission: Permission;
   /** The run that it is for, as it was when the user answered; absent: any run, until `permission.until`. */
   readonly run?: AppProcessView;
-  /** For one token. */
   readonly once?: true;
 }
 
@@ -60,7 +59,6 @@ export class TemporaryPermissions {
       .filter((permission) => permission.endpoint === endpoint);
   }
 
-  /** The one that has this permission. */
   holding(permission: Permission): TemporaryPermission | undefined {
     return this.#all.find((one) => one.permission === permission);
   }

@@ -29,7 +29,6 @@ export interface DestinationRequest extends ResourceRequest {
   readonly account?: string;
   /** The user's choice. */
   readonly issuer?: string;
-  /** How the user would sign in. */
   readonly method: SignInMethod;
 }
 

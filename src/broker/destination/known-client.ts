@@ -13,7 +13,6 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { documentElsewhere, documentShared } from './mix-up.ts';
 
-/** Our identity for one sign-in. */
 export interface Identity {
   readonly record: RegistrationRecord;
   /** Registered for this very sign-in. */

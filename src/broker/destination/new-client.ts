@@ -14,7 +14,6 @@ import type { RegistrationRecord } from '../records/registrations.ts';
 import type { Identity, WantedClient } from './known-client.ts';
 import { mayBeUsed } from './known-client.ts';
 
-/** An identity, and the listener on its redirect URI. */
 export interface Redirect extends Identity {
   readonly receiver: Receiver;
 }

@@ -81,7 +81,6 @@ interface OpenPort {
 }
 
 export interface LoopbackParts {
-  /** Returns which user owns the browser's connection. */
   readonly ownerOf: Ask;
   /** One port for every home, so that the operator of a server can allow it. */
   readonly fixedPort: number;
@@ -124,7 +123,6 @@ export class Loopback {
     return this.open(`http://127.0.0.1:${this.#parts.fixedPort}${ownPath()}`);
   }
 
-  /** Listens for a redirect to this path, on a free port. */
   async openAnywhere(path: string): Promise<Receiver> {
     const openPort = await this.#exclusive(() => this.#listener(undefined));
     return this.#receiver(openPort, `http://127.0.0.1:${openPort.port}${path}`);

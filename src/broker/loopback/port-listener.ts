@@ -18,7 +18,6 @@ const portRange = [61_000, 65_536] as const;
 /** The port in our client ID metadata document: the same for every home, because the document is hosted once. */
 export const documentPort = 61_417;
 
-/** The other port that the document names. */
 export const spareDocumentPort = 61_733;
 
 /** A port for a registration of its own. Whether it is free is found out by listening. */
@@ -55,7 +54,6 @@ export interface AddressListener {
 /** True if another user of this machine opened this connection. */
 export type IsForeign = (socket: Socket) => boolean;
 
-/** On a port that is free. */
 export async function listenAnywhere(isForeign: IsForeign): Promise<[AddressListener, ...AddressListener[]]> {
   for (let left = portTries; ; left -= 1) {
     try {

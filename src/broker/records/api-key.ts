@@ -30,7 +30,6 @@ export const apiKeySchema = z.object({
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** Where a key goes. */
 export type KeyPlace = Pick<ApiKey, 'endpoint' | 'header' | 'scheme'>;
 
 export const apiKeyRules: RecordRules<ApiKey> = {

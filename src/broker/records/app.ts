@@ -28,7 +28,6 @@ export const appSchema = z.object({
 
 export type App = z.infer<typeof appSchema>;
 
-/** For a list. */
 export type ListedApp = App & {
   /** When it last got a token or an API key from this broker, in milliseconds. */
   readonly lastUsedAt?: number;
@@ -133,7 +132,6 @@ export class Apps {
     );
   }
 
-  /** Whether no app has this name. */
   isFree(name: string, now: number): boolean {
     return this.#named(name, now) === undefined;
   }

@@ -14,7 +14,6 @@ import type { RecordList } from '../../store/home-document.ts';
 /** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/schemas/proxy-schema.ts). */
 export const proxySchema = z.object({
   id: z.string().max(64),
-  /** As the user types it. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it, with its query. */
   endpoint: z.string().min(1).max(2048),

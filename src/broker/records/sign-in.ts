@@ -135,7 +135,6 @@ export const signInRules: RecordRules<SignIn> = {
   itemsOf: itemsIn,
 };
 
-/** The names of the vault's items that it has. */
 export function itemsIn({ item, earlier = [] }: SignIn): string[] {
   return [...(item === undefined ? [] : [item]), ...earlier.map((one) => one.item)];
 }

@@ -17,7 +17,6 @@ export class AccessPause {
     this.#wall = wall;
   }
 
-  /** Undefined if there is no pause. */
   get current(): Pause | undefined {
     return this.#isOver ? undefined : this.#pause;
   }

@@ -13,7 +13,6 @@ import type { SignIn, SignInState } from '../records/sign-in.ts';
 import type { RefreshAttempt } from '../tokens/sign-in-secret.ts';
 import type { Permission } from '../records/permission.ts';
 
-/** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
 export function lostRefreshSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
   const what = isUnanswered
     ? `The answer to the refresh of ${moment(startedAt)} was lost.`
@@ -21,7 +20,6 @@ export function lostRefreshSentence({ startedAt, isUnanswered }: RefreshAttempt)
   return `${what} The next refresh will show whether the stored token still works.`;
 }
 
-/** Why a sign-in ended after its server refused the refresh token. */
 export function whyEnded(attempt: RefreshAttempt | undefined): string {
   if (!attempt) return 'the sign-in provider ended the access';
   const when = moment(attempt.startedAt);
@@ -37,7 +35,6 @@ type NeedsSignIn = Extract<SignInState, { kind: 'signInRequired' }>;
 export interface Dead {
   readonly signIn: SignIn;
   readonly noticedAt: number;
-  /** Its last refresh; undefined: there was none. */
   readonly refreshedAt: number | undefined;
 }
 

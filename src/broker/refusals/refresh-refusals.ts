@@ -70,7 +70,6 @@ export class RefreshRefusals {
     this.#unclearSince.delete(key);
   }
 
-  /** Forgets every refusal whose key starts with `start`. */
   forget(start: string): void {
     for (const key of this.#counted.keys()) {
       if (key.startsWith(start)) this.#counted.delete(key);

@@ -109,7 +109,6 @@ interface EndedHere {
   readonly failure?: unknown;
 }
 
-/** Ends the sign-in on this machine at once. */
 async function endHere(parts: BrokerParts, signInId: string): Promise<EndedHere> {
   const { cache, clock, signIns, refresher } = parts;
   cache.retire(signInId);

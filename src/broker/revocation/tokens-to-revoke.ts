@@ -35,7 +35,6 @@ export interface TokenToRevoke {
 export interface HeldItem {
   /** Undefined: its tokens are only in memory. */
   readonly item: string | undefined;
-  /** The registration that its tokens were issued to. */
   readonly registrationId: string;
   readonly secret: SignInSecret;
   /** As issued when the user last signed in. */
@@ -94,7 +93,6 @@ export function secretOfRemaining(secret: SignInSecret, left: readonly TokenToRe
 
 export interface Read {
   readonly held: readonly HeldItem[];
-  /** Why an item can't be read now. */
   readonly failure?: unknown;
   /** The sign-in's refresh token is missing, or can't be read now: nothing answers for it. */
   readonly isOwnUnread: boolean;
@@ -164,7 +162,6 @@ export interface AnsweredToken {
 export interface ServerRevocation {
   readonly answered: readonly AnsweredToken[];
   readonly left: readonly TokenToRevoke[];
-  /** Why tokens are left. */
   readonly failure?: unknown;
 }
 

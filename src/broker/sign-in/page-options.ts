@@ -42,13 +42,11 @@ export class RefusedPrompts {
     if (oldest !== undefined && this.#byIssuer.size > maxRemembered) this.#byIssuer.delete(oldest);
   }
 
-  /** These prompts without the refused ones. */
   without(issuer: string, prompts: readonly Prompt[]): Prompt[] {
     return prompts.filter((prompt) => !this.#byIssuer.get(issuer)?.has(prompt));
   }
 }
 
-/** What the options are chosen by. */
 interface Page extends SignInDetails {
   readonly server: AuthorizationServer;
   readonly scope: readonly string[] | undefined;

@@ -41,7 +41,6 @@ export interface SignInRequest extends SignInDetails {
   readonly isChoosing?: boolean;
 }
 
-/** What every way of signing in uses. */
 export interface SignInContext {
   readonly request: SignInRequest;
   readonly destination: Destination;
@@ -56,7 +55,6 @@ export interface SignInContext {
   readonly proofKey: ProofKey | undefined;
 }
 
-/** Tokens, and the identity they were issued to. */
 export interface IssuedTokens {
   readonly record: RegistrationRecord;
   readonly answer: TokenResponse;

@@ -31,7 +31,6 @@ export interface NewTokens extends Pick<SignInContext, 'request' | 'item'> {
   readonly server: MetadataSource;
   readonly requestedScope: readonly string[];
   readonly answer: TokenResponse;
-  /** The prompts that its page was opened with. */
   readonly prompts: readonly Prompt[];
 }
 

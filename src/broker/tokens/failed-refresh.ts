@@ -24,7 +24,6 @@ import { serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { scopeKey } from './token-cache.ts';
 
-/** What is known of a request under way. */
 export interface Progress {
   /** A new refresh token has come, and is not in the vault yet. */
   isRotating: boolean;
@@ -35,7 +34,6 @@ export interface Progress {
 export interface FailedRefresh {
   readonly error: unknown;
   readonly progress: Progress;
-  /** The secret as it was read. */
   readonly secret: SignInSecret;
   readonly record: RegistrationRecord;
   /** Undefined: all scopes of the sign-in were asked for. */

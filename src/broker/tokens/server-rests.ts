@@ -111,7 +111,6 @@ export class ServerRests {
 
 /** A refusal that carries its rest. */
 class AtRest extends Unreachable {
-  /** The server's failure. */
   readonly failure: Unreachable;
   readonly rest: Rest;
 

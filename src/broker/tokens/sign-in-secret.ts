@@ -66,7 +66,6 @@ export interface SecretFacts extends Pick<SignInSecret, keyof typeof factFields>
   readonly isMissing?: boolean | undefined;
 }
 
-/** A sign-in whose tokens are asked for. */
 export type Holder = Pick<SignIn, 'item' | 'endpoints' | 'resource'>;
 
 export interface SecretParts {

@@ -26,7 +26,6 @@ export class SignInTurns {
     return this.#turns.values().some((one) => one === signInId);
   }
 
-  /** As `isTaken`, of any sign-in. */
   get isAnyTaken(): boolean {
     return this.#turns.size > 0;
   }

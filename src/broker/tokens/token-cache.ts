@@ -31,7 +31,6 @@ export interface AccessToken {
   readonly handedTo: Set<string>;
 }
 
-/** As its server issued it. */
 type IssuedToken = Omit<AccessToken, 'tokenId' | 'handedTo' | 'margin'>;
 
 /** More sets mean that an app tries many scopes; the oldest set is removed. */
@@ -159,7 +158,6 @@ export class TokenCache {
     return undefined;
   }
 
-  /** Ids of the sign-ins that have tokens here. */
   signInIds(): string[] {
     return [...this.#signIns.keys()];
   }

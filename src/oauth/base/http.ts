@@ -134,7 +134,6 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True for statuses that may be temporary: 408, 425, 429 and every 5xx. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
@@ -153,7 +152,6 @@ export function isSignInPage({ status, headers, text }: HttpReply): boolean {
   return status === 200 && isPage;
 }
 
-/** The hint for a web page instead of the server's answer. */
 export const signInPageHint =
   'The sign-in page of a network may be in the way: open any page in a browser, then try again. ' +
   'Nothing that is stored was changed.';

@@ -24,7 +24,6 @@ export function responseFields(reply: HttpReply): Readonly<Record<string, unknow
 export interface OAuthError {
   readonly code: string;
   readonly description?: string;
-  /** See `HttpReply.secretsSent`. */
   readonly secretsSent?: readonly string[];
 }
 

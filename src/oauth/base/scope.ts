@@ -66,7 +66,6 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
   return part.every((token) => allowed.has(token));
 }
 
-/** The same literal scopes in any order. */
 export function isSameScope(one: readonly string[], other: readonly string[]): boolean {
   return isWithin(one, other) && isWithin(other, one);
 }
@@ -111,7 +110,6 @@ export function includesOfflineAccess(scope: readonly string[] | undefined): boo
 export interface ScopeSources {
   /** `scope` of the MCP server's challenge. */
   readonly challenge?: readonly string[];
-  /** The scopes that the caller asks for. */
   readonly requested?: readonly string[];
   /** True if the user named them, or if they renew a sign-in: then they are all, whatever the challenge says. */
   readonly isExact?: boolean;

@@ -8,7 +8,6 @@
 import { httpDate } from './http-time.ts';
 import type { HttpHeaders } from './http-time.ts';
 
-/** The parts of `Http` that tell the time. */
 export interface ServerTimes {
   /** Milliseconds, steady. */
   now(): number;

@@ -48,7 +48,6 @@ export interface DynamicRegistration {
   readonly scope?: readonly string[];
   /** True if a client without these scopes would be useless, and would replace a better one. */
   readonly needsScope?: boolean;
-  /** True if the user signs in on another device. */
   readonly isDevice?: boolean;
 }
 

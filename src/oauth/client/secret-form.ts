@@ -11,7 +11,6 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { isSuccess, isTransient } from '../base/http.ts';
 import { oauthError } from '../base/oauth-error.ts';
 
-/** The headers and the body of a request. */
 export interface RequestContent {
   readonly headers: Record<string, string>;
   readonly body: URLSearchParams;
@@ -19,7 +18,6 @@ export interface RequestContent {
 
 export interface SecretForm {
   readonly name: 'basic' | 'named' | 'unescaped' | 'escaped' | 'post';
-  /** The request with the secret added. */
   add(request: RequestContent): RequestContent;
 }
 

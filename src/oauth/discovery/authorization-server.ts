@@ -33,11 +33,9 @@ export interface AuthorizationServer extends TokenServer {
   readonly authorizationEndpoint?: string;
   readonly registrationEndpoint?: string;
   readonly scopesSupported?: readonly string[];
-  /** Undefined if the metadata doesn't state it. */
   readonly grantTypesSupported?: readonly string[];
   /** `authorization_grant_profiles_supported`; undefined if the metadata doesn't state it. */
   readonly grantProfilesSupported?: readonly string[];
-  /** Undefined if the metadata doesn't state it. */
   readonly tokenEndpointAuthMethods?: readonly string[];
   /** RFC 9207 §3: if it is true, an authorization response without `iss` is refused. */
   readonly issParameterSupported: boolean;
@@ -141,7 +139,6 @@ export interface ExpectedIssuer {
   readonly issuers: readonly string[];
 }
 
-/** The checks of one document, in order. */
 export function processAuthorizationServer(
   expected: ExpectedIssuer,
   { json, freshUntil }: FoundDocument,

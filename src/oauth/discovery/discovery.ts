@@ -24,7 +24,6 @@ export type DiscoveredResource =
       readonly authorizationBaseUrl: string;
     };
 
-/** What the server said, and what follows from it. */
 export interface ResourceDiscovery {
   readonly found: DiscoveredResource;
   /** The challenge that the server itself sent. */

@@ -17,7 +17,6 @@ export interface RefusableRequest {
   readonly scope?: readonly string[];
   /** True if the server may have forgotten this client, or may refuse its document: `invalid_request` can mean that. */
   readonly mayBeUnknown?: boolean;
-  /** The `prompt` parameter, which a server may refuse. */
   readonly prompt?: string;
 }
 

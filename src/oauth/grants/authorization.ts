@@ -149,7 +149,6 @@ function sameLoopbackRedirect(registered: string, used: string): boolean {
 /** Another issuer with the same redirect URI: the response must then name its issuer. */
 export interface AmbiguousIssuer {
   readonly issuer: string;
-  /** What the user can do about it. */
   readonly hint: string;
 }
 

@@ -29,7 +29,6 @@ export interface TokenRequest {
   readonly proofKey?: ProofKey | undefined;
   /** The ID token is what is wanted: without a valid one the answer is refused. Else it only names the account. */
   readonly needsIdToken?: boolean | undefined;
-  /** The nonce that was sent, if one was. */
   readonly nonce?: string | undefined;
 }
 
@@ -42,7 +41,6 @@ interface IdTokenClaims {
 }
 
 export interface TokenOutcome {
-  /** The fields of the response, if it was a token response. */
   readonly fields?: TokenFields;
   /** The claims of the ID token, which the library has checked. */
   readonly claims?: IdTokenClaims;

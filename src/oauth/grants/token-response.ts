@@ -43,7 +43,6 @@ export interface TokenResponse {
   readonly idToken?: string;
 }
 
-/** The user who signed in. */
 export interface Subject {
   readonly issuer: string;
   readonly subject: string;
@@ -93,7 +92,6 @@ export function readTokenFields(reply: HttpReply): TokenFields | undefined {
   return { ...fields, secrets: [...(reply.secretsSent ?? []), ...tokens] };
 }
 
-/** What is asked for, and by which client. */
 export interface GrantRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;

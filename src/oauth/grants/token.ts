@@ -27,7 +27,6 @@ export type { TokenResponse } from './token-response.ts';
 export interface CodeRequest extends OAuthClient {
   readonly server: AuthorizationServer;
   readonly started: StartedAuthorization;
-  /** The URL with the authorization response. */
   readonly callbackUrl: URL;
   /** Another issuer whose authorization response would come to the same redirect URI. */
   readonly ambiguity?: AmbiguousIssuer | undefined;
