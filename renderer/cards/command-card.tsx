@@ -12,13 +12,13 @@ import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts, TextFact, ApiKeyPlace } from '../parts/facts.tsx';
 import { exceptionTarget } from '../base/untrusted-text.ts';
-import { Address, UntrustedText, Host, Name } from '../parts/untrusted-text.tsx';
+import { UntrustedText, Host, Name, UntrustedLines } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Scopes } from '../parts/scopes.tsx';
 import { scopeNames } from '../base/scopes.ts';
 import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
-import type { AppProcess, Question, SettingValue } from '../base/views.ts';
+import type { AppProcess, Question } from '../base/views.ts';
 import { WhenExactly } from '../parts/when.tsx';
 
 const words = strings.command;
@@ -85,16 +85,14 @@ function Change({ question }: { readonly question: Question }) {
           <Name text={app} />
         </Fact>
       )}
-      {[resource, server && exceptionTarget(server, exception ?? '')].map(
-        (url) =>
-          url !== undefined && (
-            <Fact key={url} name={strings.card.server}>
-              <Address url={url} />
-            </Fact>
-          ),
-      )}
+      <AddressFact name={strings.card.server} url={resource} />
+      <AddressFact name={strings.card.server} url={server && exceptionTarget(server, exception ?? '')} />
       <ForwardFacts question={question} />
-      <KeyFact of={question.apiKey} />
+      {question.apiKey && (
+        <Fact name={words.key}>
+          <ApiKeyPlace of={question.apiKey} />
+        </Fact>
+      )}
       <AddressFact name={strings.card.issuer} url={issuer} />
       {question.command === 'signIn' && <SignInFacts question={question} />}
       <TextFact name={words.registration} text={clientId} />
@@ -105,10 +103,10 @@ function Change({ question }: { readonly question: Question }) {
           <p class="small">{strings.settings.exceptionDangers[exception]}</p>
         </Fact>
       )}
-      {isPermission && account !== undefined && <TextFact name={words.account} text={account} />}
-      {isDenial && <DeniedAccounts accounts={question.accounts} />}
+      {isPermission && <TextFact name={words.account} text={account} />}
+      {isDenial && question.accounts?.map((name) => <TextFact key={name} name={words.account} text={name} />)}
       {isPermission && <PermissionFacts question={question} />}
-      {isDenial && <DeniedScopes scope={question.scope} />}
+      {isDenial && <ScopesFact scope={question.scope} />}
       {until !== undefined && (
         <Fact name={words.until}>
           <WhenExactly at={until} />
@@ -131,20 +129,9 @@ function ForwardFacts({ question: { forward, resources = [] } }: { readonly ques
         {forward.hostKey === undefined ? words.sandbox : <UntrustedText text={forward.hostKey} />}
       </Fact>
       {resources.map((url) => (
-        <Fact key={url} name={strings.card.server}>
-          <Address url={url} />
-        </Fact>
+        <AddressFact key={url} name={strings.card.server} url={url} />
       ))}
     </>
-  );
-}
-
-function KeyFact({ of }: { readonly of: Question['apiKey'] }) {
-  if (of === undefined) return null;
-  return (
-    <Fact name={words.key}>
-      <ApiKeyPlace of={of} />
-    </Fact>
   );
 }
 
@@ -154,11 +141,7 @@ function SignInFacts({ question: { account, method, scope, newClient } }: { read
     <>
       <TextFact name={strings.servers.account} text={account} />
       {method !== undefined && <Fact name={words.method}>{words.methods[method]}</Fact>}
-      {scope !== undefined && (
-        <Fact name={strings.servers.scopes}>
-          <Scopes names={scopeNames(scope)} />
-        </Fact>
-      )}
+      <ScopesFact scope={scope} />
       {newClient && <Fact name={words.newClient}>{words.registersAnew}</Fact>}
     </>
   );
@@ -191,25 +174,14 @@ function ClientFacts({
 function PermissionFacts({ question: { scope, until, apiKey: key } }: { readonly question: Question }) {
   return (
     <>
-      {!key && (
-        <Fact name={strings.servers.scopes}>
-          {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
-        </Fact>
-      )}
+      {!key && scope === undefined && <Fact name={strings.servers.scopes}>{words.anyScope}</Fact>}
+      {!key && <ScopesFact scope={scope} />}
       {until === undefined && <Fact name={words.until}>{strings.apps.untilRevoked}</Fact>}
     </>
   );
 }
 
-function DeniedAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
-  return accounts.map((account) => (
-    <Fact key={account} name={words.account}>
-      <UntrustedText text={account} />
-    </Fact>
-  ));
-}
-
-function DeniedScopes({ scope }: Pick<Question, 'scope'>) {
+function ScopesFact({ scope }: Pick<Question, 'scope'>) {
   if (scope === undefined) return null;
   return (
     <Fact name={strings.servers.scopes}>
@@ -220,26 +192,13 @@ function DeniedScopes({ scope }: Pick<Question, 'scope'>) {
 
 function NewSetting({ question: { setting } }: { readonly question: Question }) {
   if (setting === undefined) return null;
+  const { name, value = null } = setting;
   return (
     <>
-      <TextFact name={words.setting} text={setting.name} />
+      <TextFact name={words.setting} text={name} />
       <Fact name={words.value}>
-        {setting.value === undefined || setting.value === null ? words.unset : <Value of={setting.value} />}
+        {value === null ? words.unset : <UntrustedLines texts={[value].flat().map(String)} />}
       </Fact>
     </>
-  );
-}
-
-/** A line for each of several: a space within one of them could pass for the end of it. */
-function Value({ of }: { readonly of: SettingValue }) {
-  if (!Array.isArray(of)) return <UntrustedText text={String(of)} />;
-  return (
-    <ul>
-      {of.map((text) => (
-        <li key={text}>
-          <UntrustedText text={text} />
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -6,7 +6,6 @@
  */
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { announce } from '../state/announcement.ts';
 import { useApprovalDelay } from './base/approval-delay.ts';
 import { ChangedNotice } from './base/consent-form.tsx';
 import { useAction } from '../state/store.ts';
@@ -26,26 +25,35 @@ interface SignInCardProps {
 }
 
 export function SignInCard({ question, onDone }: SignInCardProps) {
-  const { id, kind, formerIssuer, code, newClient } = question;
+  const { id, kind, resource = '', issuer = '', account, formerIssuer, code = '', newClient } = question;
   const isDevice = kind === 'device';
   const action = useAction();
   const content = JSON.stringify(question);
   const canApprove = useApprovalDelay([id], content);
-  const openPage = async (): Promise<void> => {
-    // The main process opens it; the question stays until the sign-in ends.
-    if (await action.run('request.answer', { id, answer: 'approve' })) announce(words.opened);
-  };
+  // The main process opens it; the question stays until the sign-in ends.
+  const openPage = () => action.run('request.answer', { id, answer: 'approve' }, words.opened);
   const callOff = async (): Promise<void> => {
-    if (!(await action.run('request.answer', { id, answer: 'deny' }))) return;
-    announce(words.cancelled);
-    onDone();
+    if (await action.run('request.answer', { id, answer: 'deny' }, words.cancelled)) onDone();
   };
   return (
     <div class="question">
-      <h3>{isDevice ? words.titleDevice : <Title url={question.resource ?? ''} />}</h3>
+      <h3>{isDevice ? words.titleDevice : words.titlePage.parts({ server: <Host url={resource} /> })}</h3>
       <ChangedNotice content={content} />
-      {isDevice && <Code text={code ?? ''} />}
-      <Destination question={question} />
+      {isDevice && (
+        <div class="digits">
+          <p>{words.codeHint}</p>
+          <p class="code">
+            <UntrustedText text={code} />
+          </p>
+        </div>
+      )}
+      <div class="parties">
+        <Facts>
+          <AddressFact name={words.server} url={resource} />
+          <AddressFact name={words.issuer} url={issuer} />
+          <TextFact name={words.account} text={account} />
+        </Facts>
+      </div>
       {formerIssuer !== undefined && (
         <Notice kind="warn">
           {words.former} <Address url={formerIssuer} />
@@ -79,35 +87,6 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   );
 }
 
-function Title({ url }: { readonly url: string }) {
-  return <>{words.titlePage.parts({ server: <Host url={url} /> })}</>;
-}
-
-function Destination({
-  question: { resource = '', issuer = '', account },
-}: Pick<SignInCardProps, 'question'>) {
-  return (
-    <div class="parties">
-      <Facts>
-        <AddressFact name={words.server} url={resource} />
-        <AddressFact name={words.issuer} url={issuer} />
-        <TextFact name={words.account} text={account} />
-      </Facts>
-    </div>
-  );
-}
-
-function Code({ text }: { readonly text: string }) {
-  return (
-    <div class="digits">
-      <p>{words.codeHint}</p>
-      <p class="code">
-        <UntrustedText text={text} />
-      </p>
-    </div>
-  );
-}
-
 /** To copy by hand: a window opens no pages. Only http and https are addresses of pages. */
 function PageAddress({ url }: { readonly url: string }) {
   const { protocol } = URL.parse(url) ?? {};
@@ -123,9 +102,7 @@ function PageAddress({ url }: { readonly url: string }) {
 /** What helps if the page does not. */
 function PageTrouble({ question: { id, url = '' }, onDone }: SignInCardProps) {
   const action = useAction();
-  const tellError = async (): Promise<void> => {
-    if (await action.run('signIn.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
-  };
+  const tellError = () => action.run('signIn.answer', { id, isErrorPage: true }, words.errorPageTold);
   return (
     <details class="disclosure">
       <summary>{words.trouble}</summary>
@@ -145,9 +122,7 @@ function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => voi
   const submit = async (): Promise<void> => {
     const redirect = address.trim();
     set('');
-    if (redirect === '' || !(await action.run('signIn.answer', { id, redirect }))) return;
-    announce(words.pasted);
-    onDone();
+    if (redirect !== '' && (await action.run('signIn.answer', { id, redirect }, words.pasted))) onDone();
   };
   return (
     <Form onSubmit={submit}>

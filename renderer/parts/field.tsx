@@ -1,4 +1,6 @@
 /** A form, and a field of it with its label and what to know about it. */
+import type { Action } from '../state/store.ts';
+import { Refused } from './refused.tsx';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -104,8 +106,8 @@ interface SwitchProps {
   readonly label: string;
   readonly hint: string;
   readonly isOn: boolean;
-  /** Answers whether it was done. */
-  readonly onSwitch: (isOn: boolean) => Promise<boolean>;
+  /** Undefined where it was refused. */
+  readonly onSwitch: (isOn: boolean) => Promise<object | undefined>;
 }
 
 /** Shows what the user chose at once, and goes back where it was refused. */
@@ -116,7 +118,7 @@ export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
   useLayoutEffect(() => choose(isOn), [isOn]);
   const change = async (wanted: boolean): Promise<void> => {
     choose(wanted);
-    if (!(await onSwitch(wanted))) choose(!wanted);
+    if ((await onSwitch(wanted)) === undefined) choose(!wanted);
   };
   return (
     <div class="setting">
@@ -152,7 +154,7 @@ function describedBy(id: string, hint: string | undefined) {
 }
 
 interface FormProps {
-  readonly onSubmit: () => Promise<void>;
+  readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
 }
 
@@ -167,5 +169,32 @@ export function Form({ onSubmit, children }: FormProps) {
     >
       {children}
     </form>
+  );
+}
+
+interface FoldedFormProps extends FormProps {
+  /** On what unfolds it. */
+  readonly title: string;
+  /** On its button. */
+  readonly submit: string;
+  readonly class?: string;
+  readonly action: Action;
+}
+
+/** A form that a press unfolds. */
+export function FoldedForm({ title, submit, class: kind, action, onSubmit, children }: FoldedFormProps) {
+  return (
+    <details class="disclosure">
+      <summary>{title}</summary>
+      <Form onSubmit={onSubmit}>
+        {children}
+        <Refused refusal={action.refusal} />
+        <div class="actions">
+          <button type="submit" class={kind} aria-disabled={action.isBusy}>
+            {submit}
+          </button>
+        </div>
+      </Form>
+    </details>
   );
 }

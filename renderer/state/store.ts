@@ -6,6 +6,7 @@
  * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same objects, so
  * that they are not drawn again.
  */
+import { announce } from './announcement.ts';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Envelope } from '../../electron/bridge/channels.ts';
 import { strings } from '../base/strings.ts';
@@ -150,8 +151,12 @@ export function useList<N extends ListName>(name: N): ListState<ResultOn<N>> {
 export interface Action {
   readonly isBusy: boolean;
   readonly refusal: Refusal | undefined;
-  /** Undefined where it was refused. */
-  run<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<ResultOn<C> | undefined>;
+  /** `done`: announced once it is done. Undefined where it was refused. */
+  run<C extends ChannelName>(
+    channel: C,
+    params: ParamsOn<C>,
+    done?: string,
+  ): Promise<ResultOn<C> | undefined>;
 }
 
 /** One at a time for each place. After each call the lists are read again. */
@@ -160,12 +165,13 @@ export function useAction(): Action {
   return {
     isBusy,
     refusal,
-    async run(channel, params) {
+    async run(channel, params, done) {
       if (isBusy) return undefined;
       set({ isBusy: true });
       const answer = await call(channel, params);
       set(answer.ok ? { isBusy: false } : { isBusy: false, refusal: answer.refusal });
       rereadAll();
+      if (answer.ok && done !== undefined) announce(done);
       return answer.ok ? answer.value : undefined;
     },
   };

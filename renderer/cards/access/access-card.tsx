@@ -11,7 +11,7 @@ import { scopeNames } from '../../base/scopes.ts';
 import { strings } from '../../base/strings.ts';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import type { Question, Refusal } from '../../base/views.ts';
-import { emptyContext, useAccessContext, hourLong } from './access-context.ts';
+import { useAccessContext, hourLong } from './access-context.ts';
 import type { AccessContext, ServerContext, DurationChoice } from './access-context.ts';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
@@ -38,14 +38,15 @@ interface AccessCardProps {
 
 export function AccessCard({ questions, onDone }: AccessCardProps) {
   const { context, refusal } = useAccessContext(questions);
-  const { pairedApp, durations, first } = context ?? emptyContext;
+  const pairedApp = context?.pairedApp;
   const content = context && JSON.stringify([questions, context]);
   // A choice was made among what the card said then; of anything else it says nothing.
   const [wanted, choose] = useState<{
     readonly choice: DurationChoice;
     readonly content: string | undefined;
   }>();
-  const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
+  const chosen =
+    wanted !== undefined && wanted.content === content ? wanted.choice : (context?.first ?? 'hour');
   const kept = useKeptAccess();
   const requests = requestsOf(questions, context);
   const isFirstAccess = requests.every((request) => request.context?.permission === undefined);
@@ -73,7 +74,7 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       <Warnings questions={questions} />
       {context && (
         <DurationPicker
-          durations={durations}
+          durations={context.durations}
           chosen={chosen}
           appName={questions[0].app ?? ''}
           onChoose={(choice) => choose({ choice, content })}

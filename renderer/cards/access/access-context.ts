@@ -29,14 +29,6 @@ export interface AccessContext {
   readonly first: DurationChoice;
 }
 
-/** Until the lists were read. */
-export const emptyContext: AccessContext = {
-  pairedApp: undefined,
-  servers: [],
-  durations: [],
-  first: 'hour',
-};
-
 /** `refusal`: of a list that can't be read. */
 export function useAccessContext(questions: Questions): {
   readonly context?: AccessContext;

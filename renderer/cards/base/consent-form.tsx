@@ -164,6 +164,12 @@ interface FootProps extends Pick<ConsentFormProps, 'ids' | 'words' | 'content'> 
 function Foot({ ids, words, why, content, isBusy, isRemembered, onRemember, onApprove }: FootProps) {
   // Enter doesn't approve: it may have been meant for another window.
   const [isEntered, enter] = useState(false);
+  const canApprove = useApprovalDelay(ids, why === undefined ? content : undefined);
+  const refusing = useRef<HTMLButtonElement>(null);
+  // In the moment it is drawn: a later focus could take it from where the user went meanwhile. Without scrolling: a
+  // card that is longer than its window is read from its beginning.
+  useLayoutEffect(() => refusing.current?.focus({ preventScroll: true }), []);
+  const { refuse = strings.card.refuse } = words;
   return (
     <footer>
       <Help shown={why ?? (isEntered ? strings.card.pressSpace : (words.help ?? strings.card.closing))} />
@@ -175,17 +181,29 @@ function Foot({ ids, words, why, content, isBusy, isRemembered, onRemember, onAp
               checked={isRemembered}
               onChange={(event) => onRemember(event.currentTarget.checked)}
             />
-            {strings.card.remember({ refuse: words.refuse ?? strings.card.refuse })}
+            {strings.card.remember({ refuse })}
           </label>
         )}
-        <Answers
-          ids={ids}
-          confirm={words.confirm}
-          refuse={words.refuse ?? strings.card.refuse}
-          content={why === undefined ? content : undefined}
-          onApprove={onApprove}
-          onEnter={() => enter(true)}
-        />
+        <button type="submit" ref={refusing} aria-describedby="card-help">
+          {refuse}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={!canApprove}
+          aria-describedby="card-help"
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            enter(true);
+          }}
+          onClick={(event) => {
+            // A script can click too; only a user's own press is valid.
+            if (event.isTrusted && canApprove) onApprove();
+          }}
+        >
+          {words.confirm}
+        </button>
       </div>
     </footer>
   );
@@ -216,47 +234,6 @@ function useEscape(takesKeys: boolean, onEscape: () => void): void {
     );
     return () => over.abort();
   });
-}
-
-interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
-  readonly ids: readonly string[];
-  readonly confirm: string;
-  readonly refuse: string;
-  readonly onApprove: () => void;
-  /** Enter was pressed on the button that approves. */
-  readonly onEnter: () => void;
-}
-
-function Answers({ ids, confirm, refuse, content, onApprove, onEnter }: AnswersProps) {
-  const canApprove = useApprovalDelay(ids, content);
-  const refusing = useRef<HTMLButtonElement>(null);
-  // In the moment it is drawn: a later focus could take it from where the user went meanwhile. Without scrolling: a
-  // card that is longer than its window is read from its beginning.
-  useLayoutEffect(() => refusing.current?.focus({ preventScroll: true }), []);
-  return (
-    <>
-      <button type="submit" ref={refusing} aria-describedby="card-help">
-        {refuse}
-      </button>
-      <button
-        type="button"
-        class="primary"
-        disabled={!canApprove}
-        aria-describedby="card-help"
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter') return;
-          event.preventDefault();
-          onEnter();
-        }}
-        onClick={(event) => {
-          // A script can click too; only a user's own press is valid.
-          if (event.isTrusted && canApprove) onApprove();
-        }}
-      >
-        {confirm}
-      </button>
-    </>
-  );
 }
 
 /** Says that the card’s content has changed since it was first complete. */

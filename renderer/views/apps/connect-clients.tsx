@@ -15,7 +15,6 @@ import { CopyText } from '../../parts/copy-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Address, UntrustedText, Name } from '../../parts/untrusted-text.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 
 const words = strings.setup;
@@ -47,11 +46,8 @@ export function ConnectClients() {
   const names =
     apps.length > maxNames ? formatCount(apps.length, 'apps') : formatList(apps.map(({ title }) => title));
   const connect = async (): Promise<void> => {
-    const done = await work.run('setup.apply', { look: found.look, entries });
-    if (done) {
-      tell({ applied: done.results });
-      announce(words.changed);
-    }
+    const done = await work.run('setup.apply', { look: found.look, entries }, words.changed);
+    if (done) tell({ applied: done.results });
     await look();
   };
   const undone = async (value: SetupUndone): Promise<void> => {

@@ -87,8 +87,9 @@ export function revokePermission(
   action: Action,
   { appId: app }: PairedApp,
   { apiKey, resource }: Permission,
+  done?: string,
 ): Promise<object | undefined> {
-  return action.run(apiKey ? 'apiKey.permission.revoke' : 'permission.revoke', { app, resource });
+  return action.run(apiKey ? 'apiKey.permission.revoke' : 'permission.revoke', { app, resource }, done);
 }
 
 /**

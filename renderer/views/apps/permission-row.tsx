@@ -1,7 +1,6 @@
 /** One permission or denial of an app: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
@@ -108,9 +107,7 @@ function PermissionActions({ app, permission }: PermissionRowProps) {
   const action = useAction();
   const names = useRemovableScopes(permission);
   const about = { app: sanitizeLabel(app.name), server: sanitizeLabel(permission.resource) };
-  const undo = async (): Promise<void> => {
-    if (await revokePermission(action, app, permission)) announce(words.undone(about));
-  };
+  const undo = () => revokePermission(action, app, permission, words.undone(about));
   const isDenied = permission.decision === 'deny';
   return (
     <>
@@ -118,7 +115,7 @@ function PermissionActions({ app, permission }: PermissionRowProps) {
         <Button
           text={isDenied ? words.undo : words.manage}
           label={isDenied ? words.undoAt(about) : words.manageAt(about)}
-          onPress={() => (isDenied ? void undo() : open(true))}
+          onPress={() => (isDenied ? undo() : open(true))}
         />
       </div>
       <Refused refusal={action.refusal} />

@@ -23,8 +23,7 @@ export function SignInActions({ signIn }: { readonly signIn: SignIn }) {
     const named = account === undefined || account === unnamed ? {} : { account };
     // As much as before: without scopes the server would choose, and apps could lose what they have.
     const asked = scope === '' ? {} : { scope };
-    if (await action.run('signIn.start', { resource: endpoint, ...named, ...asked }))
-      announce(words.signedIn({ server }));
+    await action.run('signIn.start', { resource: endpoint, ...named, ...asked }, words.signedIn({ server }));
   };
   return (
     <>
@@ -37,14 +36,12 @@ export function SignInActions({ signIn }: { readonly signIn: SignIn }) {
           isBusy={action.isBusy}
           onPress={signInAgain}
         />
-        <button
-          type="button"
+        <Button
+          text={words.explain}
           class="quiet"
-          aria-label={words.explainAt({ server })}
-          onClick={() => explain(true)}
-        >
-          {words.explain}
-        </button>
+          label={words.explainAt({ server })}
+          onPress={() => explain(true)}
+        />
         <Revocation signIn={signIn} />
       </div>
       {isExplaining && <ExplainDialog signIn={signIn} onClose={() => explain(false)} />}

@@ -145,7 +145,7 @@ export function SignInOptions({ options, onChange, isOpen, onToggle }: SignInOpt
         isOn={isDevice}
         onSwitch={async (isOn) => {
           onChange({ isDevice: isOn });
-          return true;
+          return {};
         }}
       />
     </details>

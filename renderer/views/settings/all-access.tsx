@@ -28,7 +28,7 @@ function PauseSetting() {
   const action = useAction();
   const pause = async (seconds?: number): Promise<void> => {
     const until = seconds === undefined ? {} : { until: Math.floor(Date.now() / 1000) + seconds };
-    if (await action.run('pause', until)) announce(words.paused);
+    await action.run('pause', until, words.paused);
   };
   return (
     <div class="setting">

@@ -1,5 +1,4 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
-import type { ComponentChildren } from 'preact';
 import { Fact, Facts, TextFact, PathFact, Path, maxPathLength } from '../../parts/facts.tsx';
 import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
@@ -40,7 +39,12 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         <PathFact name={words.home} text={home} />
         <Log status={status} />
         <Fact name={words.shield}>
-          <Lines lines={status.unshielded} none={words.shieldWhole} />
+          {status.unshielded.length === 0 && words.shieldWhole}
+          <ul>
+            {status.unshielded.map((line) => (
+              <li key={line}>{sanitize(line, maxPathLength).text}</li>
+            ))}
+          </ul>
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>
@@ -116,17 +120,6 @@ function Clocks({ clocks }: { readonly clocks: Status['clocks'] }) {
         );
       })}
     </Fact>
-  );
-}
-
-function Lines({ lines, none }: { readonly lines: readonly string[]; readonly none: ComponentChildren }) {
-  if (lines.length === 0) return <>{none}</>;
-  return (
-    <ul>
-      {lines.map((line) => (
-        <li key={line}>{sanitize(line, maxPathLength).text}</li>
-      ))}
-    </ul>
   );
 }
 

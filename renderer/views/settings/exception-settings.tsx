@@ -2,10 +2,9 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { Caution } from '../../cards/base/requesting-app.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
-import { Choice, Field, Form } from '../../parts/field.tsx';
+import { Choice, Field, FoldedForm } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, exceptionTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
@@ -51,11 +50,9 @@ function KnownException({ server, name }: KnownExceptionProps) {
   const action = useAction();
   const rule = words.exceptionNames[name] ?? name;
   const place = exceptionTarget(server, name);
-  const end = async (): Promise<void> => {
-    if (await action.run('exception.set', { server, name, on: false })) {
-      announce(words.exceptionEnded({ server: sanitizeLabel(place) }));
-    }
-  };
+  const label = sanitizeLabel(place);
+  const end = () =>
+    action.run('exception.set', { server, name, on: false }, words.exceptionEnded({ server: label }));
   return (
     <ListRow
       head={<Address url={place} />}
@@ -64,7 +61,7 @@ function KnownException({ server, name }: KnownExceptionProps) {
           <div class="actions">
             <Button
               text={words.exceptionEnd}
-              label={words.exceptionEndFor({ rule, server: sanitizeLabel(place) })}
+              label={words.exceptionEndFor({ rule, server: label })}
               onPress={end}
             />
           </div>
@@ -83,31 +80,28 @@ function ExceptionForm() {
   const [name, setName] = useState<ExceptionName>('issuer-mismatch');
   const action = useAction();
   const submit = async (): Promise<void> => {
-    if (!(await action.run('exception.set', { server: server.trim(), name, on: true }))) return;
-    announce(words.overridden({ server: sanitizeLabel(server.trim()) }));
-    setServer('');
+    const place = server.trim();
+    const done = words.overridden({ server: sanitizeLabel(place) });
+    if (await action.run('exception.set', { server: place, name, on: true }, done)) setServer('');
   };
   return (
-    <details class="disclosure">
-      <summary>{words.exceptionAdd}</summary>
-      <Form onSubmit={submit}>
-        <div class="pair">
-          <Field label={words.exceptionServer} type="url" value={server} onInput={setServer} isRequired />
-          <Choice
-            label={words.exceptionName}
-            value={name}
-            options={names.map((value) => ({ value, label: words.exceptionNames[value] ?? value }))}
-            onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
-          />
-        </div>
-        <Notice kind="warn">{words.exceptionDangers[name]}</Notice>
-        <Refused refusal={action.refusal} />
-        <div class="actions">
-          <button type="submit" class="danger">
-            {words.exceptionAdd}
-          </button>
-        </div>
-      </Form>
-    </details>
+    <FoldedForm
+      title={words.exceptionAdd}
+      submit={words.exceptionAdd}
+      class="danger"
+      action={action}
+      onSubmit={submit}
+    >
+      <div class="pair">
+        <Field label={words.exceptionServer} type="url" value={server} onInput={setServer} isRequired />
+        <Choice
+          label={words.exceptionName}
+          value={name}
+          options={names.map((value) => ({ value, label: words.exceptionNames[value] ?? value }))}
+          onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
+        />
+      </div>
+      <Notice kind="warn">{words.exceptionDangers[name]}</Notice>
+    </FoldedForm>
   );
 }

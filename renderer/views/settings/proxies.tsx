@@ -12,7 +12,7 @@ import { LongList } from '../../lists/long-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../../parts/facts.tsx';
-import { Field, Form } from '../../parts/field.tsx';
+import { Field, FoldedForm } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Name } from '../../parts/untrusted-text.tsx';
@@ -64,9 +64,7 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
   const { id, resource } = proxy;
   const name = sanitizeLabel(proxy.name);
   const copying = useAction();
-  const copy = async (): Promise<void> => {
-    if (await copying.run('proxy.copy', { proxy: id })) announce(words.copied({ name }));
-  };
+  const copy = () => copying.run('proxy.copy', { proxy: id }, words.copied({ name }));
   const which = (
     <Facts>
       <TextFact name={words.called} text={proxy.name} />
@@ -116,20 +114,11 @@ function ProxyForm() {
     announce(words.added({ name: sanitizeLabel(added.proxy.name) }));
   };
   return (
-    <details class="disclosure">
-      <summary>{words.add}</summary>
-      <Form onSubmit={submit}>
-        <div class="pair">
-          <Field label={words.server} type="url" value={resource} onInput={setResource} isRequired />
-          <Field label={words.name} hint={words.nameHint} value={name} onInput={setName} />
-        </div>
-        <Refused refusal={action.refusal} />
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={action.isBusy}>
-            {words.submit}
-          </button>
-        </div>
-      </Form>
-    </details>
+    <FoldedForm title={words.add} submit={words.submit} class="primary" action={action} onSubmit={submit}>
+      <div class="pair">
+        <Field label={words.server} type="url" value={resource} onInput={setResource} isRequired />
+        <Field label={words.name} hint={words.nameHint} value={name} onInput={setName} />
+      </div>
+    </FoldedForm>
   );
 }

@@ -5,13 +5,11 @@
  * comes of it.
  */
 import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { useAction } from '../../state/store.ts';
-import { Choice, Field, Form } from '../../parts/field.tsx';
+import { Choice, Field, FoldedForm } from '../../parts/field.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
-import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ParamsOn } from '../../base/views.ts';
 
@@ -55,11 +53,11 @@ export function RegistrationForm() {
   const submit = async (): Promise<void> => {
     const params = paramsOf(entry);
     change({ secret: '' });
-    const answer = await action.run('oauthClient.set', params);
+    const done = words.entered({ issuer: sanitizeLabel(params.issuer) });
+    const answer = await action.run('oauthClient.set', params, done);
     if (!answer) return;
     setRedirectUri(answer.redirectUri);
     setEntry(blank);
-    announce(words.entered({ issuer: sanitizeLabel(params.issuer) }));
   };
   return (
     <section class="card" aria-labelledby="registration-title">
@@ -71,18 +69,9 @@ export function RegistrationForm() {
           <CopyText text={sanitize(redirectUri).text} />
         </Notice>
       )}
-      <details class="disclosure">
-        <summary>{words.add}</summary>
-        <Form onSubmit={submit}>
-          <EntryFields entry={entry} onChange={change} />
-          <Refused refusal={action.refusal} />
-          <div class="actions">
-            <button type="submit" class="primary" aria-disabled={action.isBusy}>
-              {words.submit}
-            </button>
-          </div>
-        </Form>
-      </details>
+      <FoldedForm title={words.add} submit={words.submit} class="primary" action={action} onSubmit={submit}>
+        <EntryFields entry={entry} onChange={change} />
+      </FoldedForm>
     </section>
   );
 }

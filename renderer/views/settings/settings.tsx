@@ -1,11 +1,10 @@
 /** What can be set, in sections: daily things first, plumbing last. */
 import { strings } from '../../base/strings.ts';
-import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
+import type { SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Switch } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
-import { announce } from '../../state/announcement.ts';
 import { goTo } from '../../state/route.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { AllAccess } from './all-access.tsx';
@@ -118,11 +117,6 @@ function hintOf(name: (typeof switches)[number], shown: ShownPreferences): strin
 function AppSettings() {
   const { value, refusal } = useList('preferences.get');
   const action = useAction();
-  const change = async (changed: Partial<Preferences>): Promise<boolean> => {
-    const isDone = (await action.run('preferences.set', changed)) !== undefined;
-    if (isDone) announce(words.saved);
-    return isDone;
-  };
   return (
     <section class="card" aria-labelledby="app-title">
       <h3 id="app-title">{words.app}</h3>
@@ -137,7 +131,7 @@ function AppSettings() {
               label={words[name]}
               hint={hintOf(name, value)}
               isOn={value[name]}
-              onSwitch={(isOn) => change({ [name]: isOn })}
+              onSwitch={(isOn) => action.run('preferences.set', { [name]: isOn }, words.saved)}
             />
           ))}
       <Refused refusal={action.refusal} />
@@ -165,13 +159,9 @@ function QuestionSettings({ details }: { readonly details: readonly SettingDetai
   );
 }
 
-export function HeadlessSettings({ home }: { readonly home: Status['homeState'] }) {
+/** Whether brokers without a window may widen something in this home: off, until the user says otherwise here. */
+function HeadlessSettings({ home }: { readonly home: Status['homeState'] }) {
   const action = useAction();
-  const allowCommand = async (isAllowed: boolean): Promise<boolean> => {
-    const isDone = (await action.run('home.allowCommand', { isAllowed })) !== undefined;
-    if (isDone) announce(words.saved);
-    return isDone;
-  };
   return (
     <section class="card" aria-labelledby="allow-command-title">
       <h3 id="allow-command-title">{words.allowCommand}</h3>
@@ -179,7 +169,7 @@ export function HeadlessSettings({ home }: { readonly home: Status['homeState'] 
         label={words.commandAllowed}
         hint={words.commandAllowedWhat}
         isOn={home.approver === 'either'}
-        onSwitch={allowCommand}
+        onSwitch={(isAllowed) => action.run('home.allowCommand', { isAllowed }, words.saved)}
       />
       <Refused refusal={action.refusal} />
     </section>

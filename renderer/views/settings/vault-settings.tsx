@@ -4,12 +4,11 @@ import { formatDuration } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import type { SettingDetail, Status } from '../../base/views.ts';
 import { Button } from '../../parts/button.tsx';
-import { Field, Form } from '../../parts/field.tsx';
+import { Field, FoldedForm } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { SettingChoice } from './setting-choice.tsx';
 import { UnlockButton } from '../vault/unlock.tsx';
@@ -77,12 +76,9 @@ function VaultStatus({ status }: { readonly status: Status }) {
 
 function LockButton() {
   const action = useAction();
-  const lock = async (): Promise<void> => {
-    if (await action.run('vault.lock', {})) announce(words.locked);
-  };
   return (
     <>
-      <Button text={words.lock} onPress={lock} />
+      <Button text={words.lock} onPress={() => action.run('vault.lock', {}, words.locked)} />
       <Refused refusal={action.refusal} />
     </>
   );
@@ -97,30 +93,26 @@ function PassphraseForm() {
     const typed = { current, next };
     setCurrent('');
     setNext('');
-    if (await action.run('vault.passphrase', typed)) announce(words.passphraseChanged);
+    await action.run('vault.passphrase', typed, words.passphraseChanged);
   };
   return (
-    <details class="disclosure">
-      <summary>{words.changePassphrase}</summary>
-      <Form onSubmit={change}>
-        <p class="dim small">{words.passphraseWhat}</p>
-        <div class="pair">
-          <Field
-            label={words.currentPassphrase}
-            type="password"
-            value={current}
-            onInput={setCurrent}
-            isRequired
-          />
-          <Field label={words.nextPassphrase} type="password" value={next} onInput={setNext} isRequired />
-        </div>
-        <Refused refusal={action.refusal} />
-        <div class="actions">
-          <button type="submit" aria-disabled={action.isBusy}>
-            {words.changePassphrase}
-          </button>
-        </div>
-      </Form>
-    </details>
+    <FoldedForm
+      title={words.changePassphrase}
+      submit={words.changePassphrase}
+      action={action}
+      onSubmit={change}
+    >
+      <p class="dim small">{words.passphraseWhat}</p>
+      <div class="pair">
+        <Field
+          label={words.currentPassphrase}
+          type="password"
+          value={current}
+          onInput={setCurrent}
+          isRequired
+        />
+        <Field label={words.nextPassphrase} type="password" value={next} onInput={setNext} isRequired />
+      </div>
+    </FoldedForm>
   );
 }

@@ -7,7 +7,6 @@
  */
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/field.tsx';
@@ -21,16 +20,15 @@ export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly st
   const action = useAction();
   const [isAsking, ask] = useState(false);
   const isNew = vaultState.state === 'new';
-  const unlock = async (): Promise<void> => {
-    if (await action.run('vault.unlock', {})) announce(words.unlocked);
-  };
   return (
     <>
       <Button
         text={action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
         class="primary"
         isBusy={action.isBusy}
-        onPress={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
+        onPress={() =>
+          vaultKey === 'passphrase' ? ask(true) : action.run('vault.unlock', {}, words.unlocked)
+        }
       />
       <Refused refusal={action.refusal} />
       {isAsking && <UnlockDialog isNew={isNew} onClose={() => ask(false)} />}
@@ -55,9 +53,7 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
     setAgain('');
     setDiffers(isNew && typed !== again);
     if (isNew && typed !== again) return;
-    if (!(await action.run('vault.unlock', { passphrase: typed }))) return;
-    announce(words.unlocked);
-    onClose();
+    if (await action.run('vault.unlock', { passphrase: typed }, words.unlocked)) onClose();
   };
   return (
     <Dialog title={isNew ? words.choose : words.unlockTitle} onClose={onClose}>

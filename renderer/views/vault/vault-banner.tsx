@@ -6,7 +6,6 @@ import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { WhenExactly } from '../../parts/when.tsx';
-import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { UnlockButton } from './unlock.tsx';
 
@@ -72,9 +71,6 @@ export function PauseBanner() {
   const action = useAction();
   if (status?.pause === undefined) return null;
   const { until } = status.pause;
-  const resume = async (): Promise<void> => {
-    if (await action.run('resume', {})) announce(words.resumed);
-  };
   return (
     <div class="banner">
       <Notice kind="warn" icon="lock">
@@ -92,7 +88,11 @@ export function PauseBanner() {
         </p>
         <Refused refusal={action.refusal} />
       </Notice>
-      <Button text={words.resume} isBusy={action.isBusy} onPress={resume} />
+      <Button
+        text={words.resume}
+        isBusy={action.isBusy}
+        onPress={() => action.run('resume', {}, words.resumed)}
+      />
     </div>
   );
 }

@@ -84,7 +84,7 @@ function AtLogin() {
         label={strings.settings.openAtLogin}
         hint={words.loginWhat}
         isOn={value?.openAtLogin ?? false}
-        onSwitch={async (openAtLogin) => (await action.run('preferences.set', { openAtLogin })) !== undefined}
+        onSwitch={(openAtLogin) => action.run('preferences.set', { openAtLogin })}
       />
       <Refused refusal={action.refusal} />
     </>
