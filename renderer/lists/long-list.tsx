@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
 
 /** Rows at first and with each further step: several windows full. */
-const pageSize = 30;
+const pageSize = 60;
 
 interface LongListProps<T> {
   readonly items: readonly T[];
