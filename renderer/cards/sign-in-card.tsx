@@ -39,14 +39,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage.parts({ server: <Host url={resource} /> })}</h3>
       <ChangedNotice content={content} />
-      {isDevice && (
-        <div class="digits">
-          <p>{words.codeHint}</p>
-          <p class="code">
-            <UntrustedText text={code} />
-          </p>
-        </div>
-      )}
+      {isDevice && <Code text={code} />}
       <div class="parties">
         <Facts>
           <AddressFact name={words.server} url={resource} />
@@ -83,6 +76,17 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           </button>
         </div>
       </footer>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <div class="digits">
+      <p>{words.codeHint}</p>
+      <p class="code">
+        <UntrustedText text={text} />
+      </p>
     </div>
   );
 }
