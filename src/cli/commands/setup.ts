@@ -26,7 +26,7 @@ const run = defineCommand(
     notes: [
       'Looks at your files and at those of the project in this folder. docs/guides/connect-clients.md says what each client has.',
       'The vault seals the former text of each file until `keyturn setup undo`. Run that before `keyturn reset`.',
-      'Entries that start the bridge already, and have no access yet, get it too. What you denied stays denied.',
+      'Entries of an earlier run that have no access get it too, unless you denied it.',
     ],
     exitCodes: {
       9: 'an entry stays that could not be changed, or holds a secret in plain text',
