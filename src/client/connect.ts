@@ -6,8 +6,7 @@
 import path from 'node:path';
 import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { forwardedSocket } from '../ipc/wire/forwarded.ts';
-import { findSockets } from '../ipc/wire/socket-path.ts';
-import type { SocketSearch } from '../ipc/wire/socket-path.ts';
+import { findSockets, type SocketSearch } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { type HomePaths, homePaths, ownerKeyFile } from '../base/paths.ts';
 import { requireRuntime } from '../base/runtime.ts';

@@ -223,9 +223,7 @@ function givenUp(): KeyturnError {
   return new KeyturnError(
     'invalid_request',
     'The client began a handshake before this request had its answer.',
-    {
-      hint: 'The session goes on in the revision of the handshake.',
-    },
+    { hint: 'The session goes on in the revision of the handshake.' },
   );
 }
 

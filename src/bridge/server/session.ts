@@ -295,9 +295,7 @@ function refusedFor(status: 401 | 403, words: string): KeyturnError {
     : new KeyturnError(
         'scope_insufficient',
         `The server refuses this request to this account (403).${words}`,
-        {
-          hint: 'Ask the server’s operator what the account may do, or sign in as another one.',
-        },
+        { hint: 'Ask the server’s operator what the account may do, or sign in as another one.' },
       );
 }
 

@@ -4,8 +4,7 @@
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the user
  * for seconds, and the broker keeps its questions for the next start.
  */
-import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
+import { KeyturnError, quoted, type Reason, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';

@@ -45,9 +45,7 @@ async function linesOf(file: string): Promise<string[]> {
     throw new KeyturnError(
       'file_unreadable',
       `The header file ${quoted(file)} can't be read (${systemCode(error)}).`,
-      {
-        hint: 'Check its path and its mode, and restart this server in your client.',
-      },
+      { hint: 'Check its path and its mode, and restart this server in your client.' },
     );
   }
 }

@@ -106,8 +106,6 @@ export function refusedBefore(name: string): KeyturnError {
   return new KeyturnError(
     'pairing_denied',
     `You denied pairing with ${quoted(name)}, and that is remembered.`,
-    {
-      hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}`,
-    },
+    { hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}` },
   );
 }

@@ -6,8 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { homePaths, type HomePaths } from '../../base/paths.ts';
 import { startBroker } from './auto-start.ts';
 import { brokerEnded, isFree, watchBroker } from './broker-end.ts';
 import { connectIfRunning } from './connection.ts';
@@ -71,9 +70,7 @@ async function refuseHeld(state: string): Promise<false> {
   throw new KeyturnError(
     'broker_running',
     `A broker holds this home (${state}), and can't be reached from here.`,
-    {
-      hint: 'It runs where this terminal does not see it, such as in another container: end it there.',
-    },
+    { hint: 'It runs where this terminal does not see it, such as in another container: end it there.' },
   );
 }
 

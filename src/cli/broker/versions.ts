@@ -6,8 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { version } from '../../daemon/system/version.ts';
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
+import { KeyturnError, type Reason, reasonOf } from '../../base/errors.ts';
 import { versionCapability, versionIn } from '../../ipc/wire/capabilities.ts';
 import { say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';

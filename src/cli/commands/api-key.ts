@@ -11,8 +11,7 @@ import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { showApiKeys } from '../words/api-key-rows.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { askSecret } from '../terminal/passphrase-prompt.ts';
-import { jsonOption } from '../terminal/statement.ts';
-import type { Input, Statement } from '../terminal/statement.ts';
+import { type Input, jsonOption, type Statement } from '../terminal/statement.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
 /** The value of `--scheme` for a key without a scheme. No server's scheme has this name. */

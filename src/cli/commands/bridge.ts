@@ -17,8 +17,7 @@ import { translated } from '../../setup/mcp-remote.ts';
 import { accountFrom } from '../terminal/arguments.ts';
 import { type Command, defineCommand } from '../terminal/command.ts';
 import { refuse, say } from '../terminal/output.ts';
-import { accountOption } from '../terminal/statement.ts';
-import type { Statement } from '../terminal/statement.ts';
+import { accountOption, type Statement } from '../terminal/statement.ts';
 
 const statement = {
   name: 'bridge',

@@ -11,10 +11,9 @@ import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
-import { type OwnClient, signInWith } from '../../daemon/own-client.ts';
+import { type OwnClient, signInWith, type WaivableRule } from '../../daemon/own-client.ts';
 import { printJson, refuse, say } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
-import type { WaivableRule } from '../../daemon/own-client.ts';
 
 export const command = defineCommand(
   {

@@ -68,9 +68,7 @@ async function install(withSocket: boolean): Promise<void> {
     throw new KeyturnError(
       'conflict',
       'The Keyturn app uses this home, and systemd would keep the socket from it.',
-      {
-        hint: 'keyturn service install, without --socket; or another KEYTURN_HOME.',
-      },
+      { hint: 'keyturn service install, without --socket; or another KEYTURN_HOME.' },
     );
   const made = writeUnits(withSocket);
   try {

@@ -15,8 +15,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
-import { jsonOption } from '../terminal/statement.ts';
-import type { Input, Statement } from '../terminal/statement.ts';
+import { type Input, jsonOption, type Statement } from '../terminal/statement.ts';
 import {
   noInputOption,
   timeoutOption,

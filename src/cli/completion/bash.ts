@@ -1,8 +1,7 @@
 /** The completion script for bash. */
 import type { ValueKind } from '../broker/known-values.ts';
 import type { Topic } from '../terminal/command.ts';
-import { shownOptions } from '../terminal/statement.ts';
-import type { Statement } from '../terminal/statement.ts';
+import { shownOptions, type Statement } from '../terminal/statement.ts';
 import {
   type Topics,
   top,

@@ -5,8 +5,7 @@
  * machine, of a server or of a user enters, so that nothing has to be taken out again.
  */
 import { release } from 'node:os';
-import type { Settings } from '../../daemon/settings/settings.ts';
-import { defaultSettings } from '../../daemon/settings/settings.ts';
+import { defaultSettings, type Settings } from '../../daemon/settings/settings.ts';
 import type { KeychainLook } from '../../daemon/system/keychain-look.ts';
 import { version } from '../../daemon/system/version.ts';
 import type { Status } from './broker-checks.ts';

@@ -6,8 +6,7 @@
  * nothing is not used. Nothing of the user's home goes to the other machine. All steps share one connection, so they
  * reach the machine whose key was verified.
  */
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { rmSync, lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -5,8 +5,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { socketPlaces } from '../../ipc/wire/socket-path.ts';
-import { isOurs, mark, unitFile } from '../../service/user-units.ts';
-import type { UnitName } from '../../service/user-units.ts';
+import { isOurs, mark, unitFile, type UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
 import { absoluteCommand } from '../apps/configured-entry.ts';
 import { serviceUnit, socketUnit } from './units.ts';
@@ -31,9 +30,7 @@ function write(name: UnitName, text: string): string | undefined {
     throw new KeyturnError(
       'conflict',
       `There is a unit ${quoted(file)} already, which Keyturn did not write.`,
-      {
-        hint: 'Move it away, or use it as it is.',
-      },
+      { hint: 'Move it away, or use it as it is.' },
     );
   const made = mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, `${mark}${text}`);

@@ -11,8 +11,7 @@ import { ask } from '../broker/request.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
-import { applySetup } from '../../setup/apply.ts';
-import type { AppliedChange } from '../../setup/apply.ts';
+import { type AppliedChange, applySetup } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
 import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } from './access.ts';
 import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
@@ -125,9 +124,7 @@ async function confirm(question: string, isSure: boolean): Promise<void> {
     throw new KeyturnError(
       'invalid_request',
       'setup asks before it changes files, and this is no terminal.',
-      {
-        hint: 'To go on without a question add --yes; to look only: keyturn setup check',
-      },
+      { hint: 'To go on without a question add --yes; to look only: keyturn setup check' },
     );
   }
   if (!(await confirmed(question))) throw new KeyturnError('interrupted', 'No file was changed.');

@@ -113,9 +113,7 @@ export function wholeId(text: string, ids: readonly string[]): string {
     throw new KeyturnError(
       'conflict',
       `${meant.length} ids begin with ${quoted(text)}: ${meant.join(', ')}.`,
-      {
-        hint: 'Type more of it.',
-      },
+      { hint: 'Type more of it.' },
     );
   }
   return meant[0] ?? text;

@@ -3,8 +3,7 @@
  *
  * Invariant: no line is wider than 80 columns, but for examples and words that are longer themselves.
  */
-import { helpOption, shownOptions } from './statement.ts';
-import type { Option, Statement } from './statement.ts';
+import { helpOption, type Option, shownOptions, type Statement } from './statement.ts';
 import type { Topic } from './command.ts';
 
 const width = 80;

@@ -3,8 +3,7 @@
  *
  * Invariant: the same option means the same in each of them.
  */
-import { accountOption, scopeOption } from './statement.ts';
-import type { Statement } from './statement.ts';
+import { accountOption, scopeOption, type Statement } from './statement.ts';
 
 /** `which`: the tokens that the command asks for, e.g. `the token`. */
 export const tokenOptions = (which: string) =>

@@ -214,9 +214,7 @@ function hostGone(host: string): Unreachable {
   return new Unreachable(
     'host_unreachable',
     `The connection to ${quoted(host)} is gone, and the forward with it.`,
-    {
-      hint: 'Run the command again.',
-    },
+    { hint: 'Run the command again.' },
   );
 }
 

@@ -5,8 +5,7 @@ import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
 import { withSignIn } from '../../broker/named-sign-in.ts';
-import { apiKeyPlaceWords } from '../../words/api-key-rows.ts';
-import type { ListedApiKey } from '../../words/api-key-rows.ts';
+import { apiKeyPlaceWords, type ListedApiKey } from '../../words/api-key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
