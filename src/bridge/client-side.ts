@@ -136,7 +136,8 @@ export class ClientSide {
     const problem = problemOf(value);
     const message = problem ? undefined : messageOf(value);
     if (message) return this.#options.onMessage(message, size);
-    const id = requestIdOf(value);
+    const { id: written, method } = fieldsOf(value);
+    const id = typeof method === 'string' ? (idOf(written) ?? null) : null;
     const error = problem ?? invalidRequest;
     refuse(id === null ? { jsonrpc: '2.0', id, error } : withOwnId(errorAnswer(id, error)), id);
   }
@@ -167,11 +168,6 @@ function problemOf(value: unknown): RpcError | undefined {
   if (!isNothing(params) && (typeof params !== 'object' || Array.isArray(params)))
     return id === undefined ? invalidRequest : invalidParams;
   return id === undefined || idOf(id) !== undefined ? undefined : invalidRequest;
-}
-
-function requestIdOf(value: unknown): RequestId | null {
-  const { id, method } = fieldsOf(value);
-  return typeof method === 'string' ? (idOf(id) ?? null) : null;
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */

@@ -35,7 +35,12 @@ export function pageOf(params: unknown): Page | undefined {
   const { mode, url, message } = fieldsOf(params);
   if (mode !== 'url') return undefined;
   const words = typeof message === 'string' ? message : '';
-  return { url: typeof url === 'string' ? url : '', message: cut(words) };
+  const most = maxLength.sentence;
+  const isLong = words.length > most;
+  return {
+    url: typeof url === 'string' ? url : '',
+    message: isLong ? `${words.slice(0, most - 1)}…` : words,
+  };
 }
 
 /** Those that a server wants opened before a request. */
@@ -44,10 +49,6 @@ export function pagesOf(data: unknown): Page[] {
   return Array.isArray(elicitations)
     ? elicitations.slice(0, maxPages).flatMap((one) => pageOf(one) ?? [])
     : [];
-}
-
-function cut(text: string): string {
-  return text.length > maxLength.sentence ? `${text.slice(0, maxLength.sentence - 1)}…` : text;
 }
 
 interface Parts {

@@ -69,14 +69,10 @@ export async function main(name: string | undefined, args: string[]): Promise<nu
     return await dispatch(name, args);
   } catch (error) {
     const exitCode = refuse(error);
-    if (reasonOf(error) === 'not_permitted') await offerIfClosed(error);
+    if (reasonOf(error) === 'not_permitted')
+      await (await import('./open-app.ts')).offerIfClosed(error, process.env);
     return exitCode;
   }
-}
-
-async function offerIfClosed(error: unknown): Promise<void> {
-  const { isAppClosed, offerApp } = await import('./open-app.ts');
-  if (isAppClosed(error)) await offerApp(process.env);
 }
 
 async function dispatch(name: string | undefined, args: string[]): Promise<number> {

@@ -15,13 +15,10 @@ import { hasDisplay } from './broker/desktop-session.ts';
 import { say } from './terminal/output.ts';
 import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
 
-export function isAppClosed(error: unknown): boolean {
-  return error instanceof KeyturnError && error.rule === appClosedRule;
-}
-
 /** After the refusal was shown. */
-export async function offerApp(env: NodeJS.ProcessEnv): Promise<void> {
-  if (!isAtTerminal() || !hasDisplay(env)) return;
+export async function offerIfClosed(error: unknown, env: NodeJS.ProcessEnv): Promise<void> {
+  const isClosed = error instanceof KeyturnError && error.rule === appClosedRule;
+  if (!isClosed || !isAtTerminal() || !hasDisplay(env)) return;
   const [program, ...script] = (await ownCommand(env)) ?? [];
   if (program === undefined) return;
   const shown = [program, ...script].map((word) => shellWord(word)).join(' ');

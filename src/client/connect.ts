@@ -87,8 +87,9 @@ function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
 export async function connectAsOwner(place: HomeLocation = {}): Promise<Connection> {
   const { paths, socket, socketId } = locate(place);
   if (socketId !== undefined) throw ownerIsElsewhere();
-  const file = ownerKeyFile(paths);
-  const identity = readOwner(file);
+  const identity = readAppKeyFile(ownerKeyFile(paths));
+  if (identity.appId !== ownerId)
+    throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
   try {
     // Commands start a broker themselves.
     return await openConnection({ identity, socket, waitsForRestart: false });
@@ -115,12 +116,6 @@ function ownerIsElsewhere(): KeyturnError {
     rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
     hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, connect, bridge, headers, exec.',
   });
-}
-
-function readOwner(file: string): Identity {
-  const identity = readAppKeyFile(file);
-  if (identity.appId === ownerId) return identity;
-  throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
 }
 
 function missingName(): never {

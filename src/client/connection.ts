@@ -158,35 +158,37 @@ class BrokerConnection implements Connection {
   }
 
   async getToken(params: TokenGetParams, options: RequestOptions = {}): Promise<TokenResult> {
-    return tokenFrom(await this.#persistently('token.get', params, options));
+    return this.#persistently('token.get', params, options, isTokenResult);
   }
 
   async getCredential(
     params: CredentialGetParams,
     options: RequestOptions = {},
   ): Promise<TokenResult | ApiKeyResult> {
-    const result = await this.#persistently('token.get', params, options);
-    if (params.kinds.includes('apiKey') && isApiKeyResult(result)) return result;
-    if (params.kinds.includes('token')) return tokenFrom(result);
-    throw malformed('token.get');
+    const { kinds } = params;
+    const isWanted = (result: unknown): result is TokenResult | ApiKeyResult =>
+      (kinds.includes('apiKey') && isApiKeyResult(result)) ||
+      (kinds.includes('token') && isTokenResult(result));
+    return this.#persistently('token.get', params, options, isWanted);
   }
 
   async proveToken(params: TokenProveParams, options: RequestOptions = {}): Promise<string> {
-    const result = await this.#persistently('token.prove', params, options);
-    if (isTokenProveResult(result)) return result.proof;
-    throw malformed('token.prove');
+    return (await this.#persistently('token.prove', params, options, isTokenProveResult)).proof;
   }
 
   async rejectToken(params: TokenRejectParams, options: RequestOptions = {}): Promise<TokenRejectResult> {
-    const result = await this.#persistently('token.reject', params, options);
-    if (isTokenRejectResult(result)) return result;
-    throw malformed('token.reject');
+    return this.#persistently('token.reject', params, options, isTokenRejectResult);
   }
 
-  /** Asks until a broker answers. */
-  async #persistently(method: string, params: object, options: RequestOptions): Promise<unknown> {
+  /** Asks until a broker answers, with what `isAnswer` passes. */
+  async #persistently<T>(
+    method: string,
+    params: object,
+    options: RequestOptions,
+    isAnswer: (result: unknown) => result is T,
+  ): Promise<T> {
     let tries = 0;
-    return retry(
+    const result = await retry(
       async ({ isFirst, reached }) => {
         const channel = this.#channel;
         if (!this.isOpen) await this.#reopen();
@@ -199,6 +201,10 @@ class BrokerConnection implements Connection {
       },
       { waitAfter: (error) => this.#waitAfter(error, tries), signal: options.signal },
     );
+    if (isAnswer(result)) return result;
+    throw new KeyturnError('frame_invalid', `the broker's answer to ${method} is malformed`, {
+      hint: 'Broker and client may be of different releases: update the older.',
+    });
   }
 
   /** Undefined: this connection was closed, the broker answered, or the request seems to end each broker. */
@@ -218,15 +224,14 @@ class BrokerConnection implements Connection {
     this.#channel.end(closedHere);
   }
 
-  async #open(): Promise<void> {
-    const { channel, capabilities } = await openStarting(this.#options);
-    this.#channel = channel;
-    this.capabilities = capabilities;
-  }
-
   async #reopen(): Promise<void> {
     if (this.#closed) throw closedHere();
-    this.#opening ??= this.#open();
+    const open = async (): Promise<void> => {
+      const { channel, capabilities } = await openStarting(this.#options);
+      this.#channel = channel;
+      this.capabilities = capabilities;
+    };
+    this.#opening ??= open();
     try {
       await this.#opening;
     } finally {
@@ -236,17 +241,6 @@ class BrokerConnection implements Connection {
   }
 }
 
-function tokenFrom(result: unknown): TokenResult {
-  if (isTokenResult(result)) return result;
-  throw malformed('token.get');
-}
-
 function closedHere(): Unreachable {
   return new Unreachable('broker_unreachable', 'this app closed its connection to the broker');
-}
-
-function malformed(method: string): KeyturnError {
-  return new KeyturnError('frame_invalid', `the broker's answer to ${method} is malformed`, {
-    hint: 'Broker and client may be of different releases: update the older.',
-  });
 }

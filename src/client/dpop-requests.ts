@@ -24,7 +24,8 @@ export class DpopRequests {
   async send(request: ReplayableRequest, token: TokenResult): Promise<Response> {
     const nonce = this.#nonce;
     const first = await this.#sendOnce(request, token);
-    if (!wantsNonce(first) || this.#nonce === nonce) return first;
+    // RFC 9449 §9: the server refused the proof for want of its nonce, and has not looked at the request.
+    if (errorOf(first) !== 'use_dpop_nonce' || this.#nonce === nonce) return first;
     await first.body?.cancel();
     return this.#sendOnce(request, token);
   }
@@ -33,12 +34,7 @@ export class DpopRequests {
     const { url, method, signal } = request;
     const nonce = this.#nonce;
     const proof = await this.#connection.proveToken(
-      {
-        tokenId: token.tokenId,
-        method,
-        url: url.origin + url.pathname,
-        nonce,
-      },
+      { tokenId: token.tokenId, method, url: url.origin + url.pathname, nonce },
       { signal },
     );
     const headers = new Headers(request.headers);
@@ -52,14 +48,9 @@ export class DpopRequests {
   }
 }
 
-/** RFC 9449 §9: the server refused the proof for want of its nonce, and has not looked at the request. */
-function wantsNonce(response: Response): boolean {
-  return errorOf(response) === 'use_dpop_nonce';
-}
-
 /** RFC 9449 §7.1: the proof was refused, not the token. */
 export function isAboutProof(response: Response): boolean {
-  return ['use_dpop_nonce', 'invalid_dpop_proof'].includes(errorOf(response) ?? '');
+  return errorOf(response) !== undefined;
 }
 
 const proofError = /\berror\s*=\s*"?(use_dpop_nonce|invalid_dpop_proof)\b/i;

@@ -16,15 +16,13 @@ const maxMessageLength = 256 * 1024;
 
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
 export function operationOf(request: ReplayableRequest): string {
-  const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, maxCallLength);
+  const { headers, body } = request;
+  // Revision 2026-07-28 of the protocol: each request says its method, and the name of what it is about.
+  const method = headers.get('mcp-method');
+  const named = method === null ? callInBody(body) : callOf(method, headers.get('mcp-name'));
+  const call = (named ?? '').slice(0, maxCallLength);
   const path = `${request.method} ${request.url.pathname}`.slice(0, maxLength.operation - maxCallLength - 1);
   return call === '' ? path : `${path} ${call}`;
-}
-
-/** Revision 2026-07-28 of the protocol: each request says its method, and the name of what it is about. */
-function callInHeaders(headers: Headers): string | undefined {
-  const method = headers.get('mcp-method');
-  return method === null ? undefined : callOf(method, headers.get('mcp-name'));
 }
 
 /** Earlier revisions say it only in the JSON-RPC message, or in several messages that are sent as one. */

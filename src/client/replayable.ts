@@ -46,16 +46,9 @@ const encoder = new TextEncoder();
 
 async function read(request: Request, init: RequestInit): Promise<ReplayableRequest> {
   const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
-  const { method, headers, signal, redirect } = request;
-  return {
-    url: new URL(request.url),
-    method,
-    headers: new Headers(headers),
-    body,
-    signal,
-    redirect,
-    rest: init,
-  };
+  const { method, signal, redirect } = request;
+  const [url, headers] = [new URL(request.url), new Headers(request.headers)];
+  return { url, method, headers, body, signal, redirect, rest: init };
 }
 
 function isStream(body: unknown): boolean {

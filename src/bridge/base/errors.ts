@@ -5,7 +5,7 @@
  * an error that isn't ours shows its code and nothing else.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { certificateFault, type CertificateFault } from '../../base/system/connection-faults.ts';
+import { certificateFault } from '../../base/system/connection-faults.ts';
 import { systemCode } from '../../base/system-error.ts';
 import type { RpcError } from './messages.ts';
 import { mayReissue } from './reissue.ts';
@@ -95,16 +95,16 @@ export class NoAnswer extends KeyturnError {
 
 /** A stream broke, a connection was reset: what the server did with the request, nobody here knows. */
 export function brokenStream(method: string): NoAnswer {
-  if (mayReissue(method)) {
-    const message = `The connection to the server broke each time before it answered ${quoted(method)}.`;
-    return new NoAnswer(message, 'may have run', 'Ask again when the server is well.', { isPassing: true });
-  }
-  return new NoAnswer(
-    `The connection to the server broke before it answered ${quoted(method)}. The request may have run.`,
-    'may have run',
-    'See at the server what was done before you ask again: the bridge sends such a request only once.',
-    { isPassing: true },
-  );
+  const [message, hint] = mayReissue(method)
+    ? [
+        `The connection to the server broke each time before it answered ${quoted(method)}.`,
+        'Ask again when the server is well.',
+      ]
+    : [
+        `The connection to the server broke before it answered ${quoted(method)}. The request may have run.`,
+        'See at the server what was done before you ask again: the bridge sends such a request only once.',
+      ];
+  return new NoAnswer(message, 'may have run', hint, { isPassing: true });
 }
 
 /** `words`: what the server says to a message of the protocol. */
@@ -129,24 +129,17 @@ export class NotOlder extends NoAnswer {
 
 export function unreachable(origin: string, code: string): NoAnswer {
   const fault = certificateFault(code);
-  if (fault) return refusedCertificate(origin, code, fault);
+  if (fault)
+    return new NoAnswer(
+      `The certificate of ${origin} was refused (${code}). The request did not run.`,
+      'did not run',
+      fault.isUntrusted ? `${fault.advice} Then restart this server in your client.` : fault.advice,
+    );
   return new NoAnswer(
     `The server at ${origin} can’t be reached (${code}). The request did not run.`,
     'did not run',
     'See that the server runs and that this machine reaches it, and ask again.',
     { isPassing: true },
-  );
-}
-
-function refusedCertificate(
-  origin: string,
-  code: string,
-  { advice, isUntrusted }: CertificateFault,
-): NoAnswer {
-  return new NoAnswer(
-    `The certificate of ${origin} was refused (${code}). The request did not run.`,
-    'did not run',
-    isUntrusted ? `${advice} Then restart this server in your client.` : advice,
   );
 }
 
@@ -188,13 +181,7 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
   return {
     code: bridgeError,
     message: `Keyturn: ${sentences(error)}`,
-    data: {
-      reason,
-      hint,
-      rule,
-      retryAfter,
-      ...(error instanceof NoAnswer ? { outcome: error.outcome } : {}),
-    },
+    data: { reason, hint, rule, retryAfter, ...(error instanceof NoAnswer && { outcome: error.outcome }) },
   };
 }
 

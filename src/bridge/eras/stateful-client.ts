@@ -136,11 +136,9 @@ export class StatefulClient implements ServerPeer {
 
   /** Undefined: the client can't be asked, or gives an error. */
   async #answers(questions: [string, unknown][], signal: AbortSignal): Promise<Fields | undefined> {
-    const answers = await Promise.all(
-      questions.map(
-        async ([key, question]) => [key, await this.#askClient(fieldsOf(question), signal)] as const,
-      ),
-    );
+    const ask = async ([key, question]: [string, unknown]) =>
+      [key, await this.#askClient(fieldsOf(question), signal)] as const;
+    const answers = await Promise.all(questions.map(ask));
     return answers.some(([, answer]) => answer === undefined) ? undefined : Object.fromEntries(answers);
   }
 
@@ -151,7 +149,10 @@ export class StatefulClient implements ServerPeer {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#asked.set(id, resolve);
     try {
-      this.#options.toClient({ jsonrpc: '2.0', id, method, params: forClient(fieldsOf(params)) });
+      const asked = fieldsOf(params);
+      // The stateful revisions want an id for a page that is to be opened.
+      const page = asked['mode'] === 'url' ? { elicitationId: randomUUID() } : {};
+      this.#options.toClient({ jsonrpc: '2.0', id, method, params: { ...page, ...asked } });
       const answer = await untilAborted(promise, signal, () =>
         this.#options.toClient({
           jsonrpc: '2.0',
@@ -211,11 +212,4 @@ export class StatefulClient implements ServerPeer {
       pause = Math.min(2 * pause, relisten.most);
     }
   }
-}
-
-/** The stateful revisions want an id for a page that is to be opened. */
-function forClient(params: Fields): Record<string, unknown> {
-  return params['mode'] === 'url' && params['elicitationId'] === undefined
-    ? { ...params, elicitationId: randomUUID() }
-    : { ...params };
 }

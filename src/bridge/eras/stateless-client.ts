@@ -109,13 +109,15 @@ export class StatelessClient implements ServerPeer {
 
   #discovered(id: RequestId): Answer {
     const { capabilities, serverInfo, instructions } = this.#options.initialized;
+    const { name, version } = fieldsOf(serverInfo);
+    const isNamed = typeof name === 'string' && typeof version === 'string';
     const result = {
       resultType: 'complete',
       ...keepNothing,
       supportedVersions: [statelessRevision],
       capabilities: fieldsOf(capabilities),
       instructions,
-      ...(isImplementation(serverInfo) ? { _meta: { [SERVER_INFO_META_KEY]: serverInfo } } : {}),
+      ...(isNamed && { _meta: { [SERVER_INFO_META_KEY]: serverInfo } }),
     };
     return { jsonrpc: '2.0', id, result };
   }
@@ -259,11 +261,6 @@ export class StatelessClient implements ServerPeer {
     const id = `keyturn-own-${this.#states}`;
     await this.#options.server.request({ jsonrpc: '2.0', id, method, params }, signal).catch(() => undefined);
   }
-}
-
-function isImplementation(info: unknown): boolean {
-  const { name, version } = fieldsOf(info);
-  return typeof name === 'string' && typeof version === 'string';
 }
 
 function complete(answer: Answer, id: RequestId, method: string): Answer {

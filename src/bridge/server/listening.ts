@@ -38,18 +38,14 @@ export async function keepListening({ open, time, signal }: ListeningOptions): P
     if (ending === 'none') return;
     if (ending !== 'not open' && time.now() - began >= steady) tries = 0;
     const named = ending === 'not open' ? undefined : ending.retry;
-    await time.sleep(bounded(named ?? grown(tries)), signal);
+    // A server that names no time at all would have the bridge ask without a rest.
+    await time.sleep(Math.min(Math.max(named ?? grown(tries), firstPause / 2), lastPause), signal);
   }
 }
 
 /** Milliseconds after so many tries. */
 export function grown(tries: number): number {
   return Math.min(firstPause * 2 ** tries, lastPause);
-}
-
-/** A server that names no time at all would have the bridge ask without a rest. */
-function bounded(ms: number): number {
-  return Math.min(Math.max(ms, firstPause / 2), lastPause);
 }
 
 /** Milliseconds that the stream of a request rests: a longer one would leave it without an answer for as long. */

@@ -179,24 +179,19 @@ export class Session {
   }
 
   #settle(answer: Answer, asked: Pending | undefined, text: string): void {
-    const pending = this.#named(answer.id) ?? (answer.id === undefined ? (asked ?? this.#only()) : undefined);
+    const [only, second] = this.#pending.values();
+    const pending = answer.id === undefined ? (asked ?? (second ? undefined : only)) : this.#named(answer.id);
     if (pending) pending.resolve({ ...answer, id: pending.request.id });
     // It names a request that nobody made. On the stream of this one nothing else will come.
     else if (asked) this.#fail(asked, new NotTheProtocol(asked.request.method, text));
   }
 
   /** The request of this id: servers answer 1 for "1" and "1" for 1. */
-  #named(id: RequestId | undefined): Pending | undefined {
-    if (id === undefined) return undefined;
+  #named(id: RequestId): Pending | undefined {
     const exact = this.#pending.get(id);
     if (exact) return exact;
     for (const [known, pending] of this.#pending) if (String(known) === String(id)) return pending;
     return undefined;
-  }
-
-  #only(): Pending | undefined {
-    const [only, second] = this.#pending.values();
-    return second ? undefined : only;
   }
 
   /** What is no message may be there to keep the stream open, or be the answer, spoilt: then no other one comes. */
@@ -220,7 +215,12 @@ export class Session {
 
   #failure(error: unknown, method: string): KeyturnError {
     if (error instanceof KeyturnError) return error;
-    if (error instanceof TooLarge) return tooLarge(method);
+    if (error instanceof TooLarge)
+      return new NoAnswer(
+        `The answer to ${quoted(method)} is larger than 64 MiB, which is the most that the bridge passes on. The request may have run.`,
+        'may have run',
+        'Ask for less at a time.',
+      );
     if (error instanceof ServerRefusal) return this.#refusal(error, method);
     if (error instanceof OlderStream) return noTransport('');
     const code = networkCode(error);
@@ -229,16 +229,13 @@ export class Session {
       : brokenStream(method);
   }
 
-  /** There is a session that the server could forget: one of the older transport is named in the URL for messages. */
-  get #mayBeLost(): boolean {
-    return this.#carrier.sessionId !== undefined || (this.#carrier.isOlder && this.#isStarted);
-  }
-
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */
-  #isLost(refused: ServerRefusal): boolean {
-    const { answer, status, isAboutSession } = refused;
+  #isLost({ answer, status, isAboutSession }: ServerRefusal): boolean {
+    const { sessionId, isOlder } = this.#carrier;
+    // One of the older transport is named in the URL for messages.
+    const mayBeLost = sessionId !== undefined || (isOlder && this.#isStarted);
     const isMissing = answer && 'error' in answer && answer.error.code === methodNotFound;
-    return this.#mayBeLost && !isMissing && (status === 404 || isAboutSession);
+    return mayBeLost && !isMissing && (status === 404 || isAboutSession);
   }
 
   #refusal(refused: ServerRefusal, method: string): KeyturnError {
@@ -275,9 +272,8 @@ function hintFor(status: number, retryAfter: number | undefined): string {
 }
 
 function redirected(to: string, from: string, method: string): NoAnswer {
-  const isElsewhere = to !== from;
   return new NoAnswer(
-    isElsewhere
+    to !== from
       ? `The server redirects ${quoted(method)} to ${quoted(to)}, and the bridge follows no redirect to another server. The request did not run.`
       : `The server redirects ${quoted(method)} to another path of ${quoted(to)}, outside the URL that you allowed. The request did not run.`,
     'did not run',
@@ -308,14 +304,6 @@ function withoutAnswer({ request: { method }, unread }: Pending, { status, isStr
     );
   }
   return isStream && unread === '' ? brokenStream(method) : new NotTheProtocol(method, unread);
-}
-
-function tooLarge(method: string): NoAnswer {
-  return new NoAnswer(
-    `The answer to ${quoted(method)} is larger than 64 MiB, which is the most that the bridge passes on. The request may have run.`,
-    'may have run',
-    'Ask for less at a time.',
-  );
 }
 
 /** What the server sends is no answer. */

@@ -129,8 +129,13 @@ export class Upstream implements ServerPeer {
     } catch (error) {
       if (error instanceof SessionLost) await this.#drop(session);
       // A stateless server learns it from the end of the stream.
-      if (signal.reason instanceof Cancelled && !wantsHeaders)
-        await this.#cancel(session, request.id, signal.reason);
+      if (signal.reason instanceof Cancelled && !wantsHeaders) {
+        const { message: reason } = signal.reason;
+        const params = { requestId: request.id, ...(reason !== '' && { reason }) };
+        const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params } as const;
+        // The client waits for nothing any more.
+        await session.send(cancelled).catch(() => undefined);
+      }
       throw error;
     }
   }
@@ -143,12 +148,7 @@ export class Upstream implements ServerPeer {
     const send = async (sent: JSONRPCRequest): Promise<Answer> =>
       session.request(sent, { ...options, headers: this.#paramHeaders.for(sent) });
     const list = async (params: Fields): Promise<Answer> => {
-      const asking = {
-        jsonrpc: '2.0',
-        id: this.#newId(),
-        method: 'tools/list',
-        params: { ...params },
-      } as const;
+      const asking = { jsonrpc: '2.0', id: this.#newId(), method: 'tools/list', params } as const;
       return this.#paramHeaders.learn(asking, await session.request(asking, options));
     };
     await this.#paramHeaders.list(request, list);
@@ -156,12 +156,6 @@ export class Upstream implements ServerPeer {
     if (!this.#paramHeaders.isMismatch(request, answer)) return this.#paramHeaders.learn(request, answer);
     await this.#paramHeaders.list(request, list, { isStale: true });
     return send({ ...request, id: this.#newId() });
-  }
-
-  async #cancel(session: Session, requestId: RequestId, { message: reason }: Cancelled): Promise<void> {
-    const params = { requestId, ...(reason === '' ? {} : { reason }) };
-    // The client waits for nothing any more.
-    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined);
   }
 
   /** The client's own `initialize`: its parameters are kept for the sessions to come. */
@@ -191,12 +185,14 @@ export class Upstream implements ServerPeer {
   async #reopenSession(): Promise<Session> {
     // A client that made no handshake: its request goes as it is, and gets the server's own answer.
     if (!this.#firstHandshake) return this.#startSession();
-    await this.#rest();
+    // A server that loses each session at once gets ever fewer of them.
+    const pause = this.#begun + this.#interval - this.#options.time.now();
+    if (pause > 0) await this.#options.time.sleep(pause, this.#end.signal);
     const initialize = { ...this.#firstHandshake, id: this.#newId() };
     const signal = AbortSignal.timeout(renewal);
     const options = { signal, about: initialize.id };
     const { session, answer } = await this.#openSession(initialize, options).catch((error: unknown) => {
-      throw error === signal.reason ? noSession(`within ${renewal / 1000} s`) : error;
+      throw error === signal.reason ? noSession(` within ${renewal / 1000} s`) : error;
     });
     if ('error' in answer) {
       session.close();
@@ -245,12 +241,6 @@ export class Upstream implements ServerPeer {
     return session;
   }
 
-  /** A server that loses each session at once gets ever fewer of them. */
-  async #rest(): Promise<void> {
-    const pause = this.#begun + this.#interval - this.#options.time.now();
-    if (pause > 0) await this.#options.time.sleep(pause, this.#end.signal);
-  }
-
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
   async #reopenForListening(session: Session): Promise<void> {
     await this.#drop(session);
@@ -294,7 +284,7 @@ export class Upstream implements ServerPeer {
 
 function noSession(within = ''): NoAnswer {
   return new NoAnswer(
-    `The server begins no new session${within === '' ? '' : ` ${within}`}. The request did not run.`,
+    `The server begins no new session${within}. The request did not run.`,
     'did not run',
     'Restart this server in your client.',
   );

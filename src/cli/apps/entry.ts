@@ -68,9 +68,11 @@ export async function startEntry(
   const { name, resource, scope, account } = entry;
   const params = { resource, kinds, scope, account };
   let first = await ready({ as: name, params });
-  // Another process of the entry may have paired it meanwhile.
-  if ('refusal' in first && (await isPairedNow(entry, first.refusal)))
-    first = await ready({ as: name, params });
+  if ('refusal' in first && first.refusal.reason === 'unpaired') {
+    const { isPaired } = await import('./pairing.ts');
+    // Another process of the entry may have paired it meanwhile.
+    if (isPaired(name)) first = await ready({ as: name, params });
+  }
   if ('connection' in first) return first.connection;
   const { refusal } = first;
   if (!askable.includes(refusal.reason)) throw refusal;
@@ -84,14 +86,11 @@ export async function startEntry(
   try {
     if (refusal.reason === 'unpaired') {
       const { pairEntry } = await import('./pairing.ts');
-      await pairEntry(
-        name,
-        (shown) => {
-          code = shown;
-          void tell(shown);
-        },
-        over,
-      );
+      const show = (shown: string): void => {
+        code = shown;
+        void tell(shown);
+      };
+      await pairEntry(name, show, over);
     } else await tell();
     return await allowed({ as: name, params }, { end, refusesOpen });
   } catch (error) {
@@ -144,12 +143,6 @@ async function ready({ as, params }: AppRequest): Promise<Outcome> {
   });
 }
 
-async function isPairedNow({ name }: Entry, { reason }: KeyturnError): Promise<boolean> {
-  if (reason !== 'unpaired') return false;
-  const { isPaired } = await import('./pairing.ts');
-  return isPaired(name);
-}
-
 async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {
   if (reason !== 'unpaired') return;
   const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
@@ -178,14 +171,12 @@ async function whereToAnswer({ name, resource, account }: Entry, code: string | 
   const isKeyturnApp = !isElsewhere && (await isKeyturnAppRunning());
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const option = account === undefined ? [] : [shellOption('account', account)];
-  const connectCommand = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(
-    ' ',
-  );
+  const words = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option];
   return isElsewhere
     ? `Answer on the machine where the broker runs${compare}.`
     : isKeyturnApp
       ? `Answer the card in Keyturn’s window${compare}.`
-      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn request list\` shows${compare}.`;
+      : `Run in a terminal: ${words.join(' ')}   Or answer what \`keyturn request list\` shows${compare}.`;
 }
 
 async function isKeyturnAppRunning(): Promise<boolean> {

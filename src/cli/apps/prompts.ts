@@ -30,32 +30,29 @@ export class Prompts {
     const over = new AbortController();
     this.#open.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
-    this.#last = this.#askAfter(this.#last, async () => {
+    const before = this.#last;
+    const ask = async (): Promise<void> => {
+      await before.catch(() => undefined);
       try {
         if (signal.aborted) return;
-        answer((this.#together.verdict ??= await verdictOn(words, signal)));
+        if (this.#together.verdict === undefined) {
+          say(words);
+          this.#together.verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
+        }
+        answer(this.#together.verdict);
       } catch (error) {
         if (!signal.aborted) throw error;
         say(over.signal.aborted ? ' Answered elsewhere.' : '');
       } finally {
         this.#open.delete(id);
       }
-    });
+    };
+    this.#last = ask();
     this.#last.catch(() => undefined);
-  }
-
-  async #askAfter(before: Promise<void>, ask: () => Promise<void>): Promise<void> {
-    await before.catch(() => undefined);
-    await ask();
   }
 
   /** `ids` of the questions that are still open. */
   keep(ids: readonly string[]): void {
     for (const [id, over] of this.#open) if (!ids.includes(id)) over.abort();
   }
-}
-
-async function verdictOn(words: string, signal: AbortSignal): Promise<'approve' | 'deny'> {
-  say(words);
-  return (await confirmed('  ', signal)) ? 'approve' : 'deny';
 }

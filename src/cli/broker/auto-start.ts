@@ -88,8 +88,10 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-sp
 /** It outlives this process: in a session and a folder of its own, with the allow-list's environment. */
 function spawnDetached() {
   const args = ['broker', 'run', '--auto-started'];
+  const { HOME = '' } = process.env;
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
-    cwd: workingFolder(process.env),
+    // A folder that stays: the starter's own could be removed, or hold a disk that is to be unmounted.
+    cwd: path.isAbsolute(HOME) && existsSync(HOME) ? HOME : path.parse(process.execPath).root,
     env: environmentFor(process.env),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -97,17 +99,17 @@ function spawnDetached() {
   });
 }
 
+type Readiness = 'up' | 'killed' | { readonly problem: string };
+
 /** `up` when the broker said that it is ready, or that another one is; else its complaint. */
-async function readiness(
-  child: ReturnType<typeof spawn>,
-): Promise<'up' | 'killed' | { readonly problem: string }> {
+async function readiness(child: ReturnType<typeof spawn>): Promise<Readiness> {
   let complaint = '';
   child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
   const late = setTimeout(() => {
     complaint += `It was not ready within ${startTimeout / 1000} s.`;
     child.kill('SIGKILL');
   }, startTimeout);
-  return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
+  return new Promise<Readiness>((resolve) => {
     child.stdout?.once('data', () => resolve('up'));
     child.once('error', (error) =>
       resolve({ problem: `The system could not start a process (${systemCode(error)}).` }),
@@ -125,11 +127,6 @@ function notStarted(problem: string): NotStarted {
   return new NotStarted('broker_unreachable', `The broker could not be started.\n${problem}`, {
     hint: 'Run `keyturn broker run` in a terminal to see more.',
   });
-}
-
-/** A folder that stays: the starter's own could be removed, or hold a disk that is to be unmounted. */
-function workingFolder({ HOME = '' }: NodeJS.ProcessEnv): string {
-  return path.isAbsolute(HOME) && existsSync(HOME) ? HOME : path.parse(process.execPath).root;
 }
 
 /** The environment of an auto-started broker. */

@@ -50,15 +50,11 @@ async function ended(isOver: () => boolean | Promise<boolean>): Promise<boolean>
 
 export function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0) && !isZombie(pid);
+    // A zombie has ended, but its parent hasn't collected it: in a container without an init it never may.
+    const isZombie = (): boolean => /^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return process.kill(pid, 0) && !(process.platform === 'linux' && isZombie());
   } catch (error) {
     // Another user's process is alive, though no signal may be sent to it.
     return systemCode(error) === 'EPERM';
   }
-}
-
-/** Ended, but its parent hasn't collected it: in a container without an init nobody ever may. */
-function isZombie(pid: number): boolean {
-  if (process.platform !== 'linux') return false;
-  return /^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }

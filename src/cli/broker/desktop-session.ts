@@ -25,17 +25,17 @@ export interface Session {
 export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
   const bus = env[address];
   if (!bus?.startsWith('unix:')) return undefined;
-  const set = further.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  return { [address]: bus, ...Object.fromEntries(set) };
+  return { [address]: bus, ...setIn(env, further) };
 }
 
 /** `display.set`; undefined outside of a desktop. */
 function displayOf(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | undefined {
-  const { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, XDG_CURRENT_DESKTOP } = env;
   if (displayName(env) === undefined) return undefined;
-  const all = { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, XDG_CURRENT_DESKTOP, [address]: env[address] };
-  return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : [])));
+  return setIn(env, ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_CURRENT_DESKTOP', address]);
 }
+
+const setIn = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 
 /** E.g. `:0`. Undefined outside of a desktop, and where displays have no names. */
 export function displayName({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): string | undefined {

@@ -65,30 +65,18 @@ export function removeHomeFiles(
   removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.run, runNames);
-  removeWindowFiles(path.join(paths.state, 'desktop'));
+  // Electron's, of the app's windows: it names them as it likes. Its last processes may still write.
+  const windows = path.join(paths.state, 'desktop');
+  if (lstatSync(windows, { throwIfNoEntry: false })?.isDirectory() === true)
+    rmSync(windows, { recursive: true, maxRetries: 5 });
   removeNamed(paths.config, lastNames);
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^broker\.lock$/]);
-  const folders = [
-    clients,
-    ...farClients,
-    ...far,
-    forwards,
-    items,
-    paths.run,
-    path.join(paths.state, 'run'),
-    paths.state,
-    paths.config,
-  ];
-  for (const folder of folders) removeEmpty(folder);
+  const ofApps = [clients, ...farClients, ...far, forwards, items];
+  const folders = [...ofApps, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
+  for (const folder of folders) if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
-}
-
-/** Electron's, of the app's windows: it names them as it likes. Its last processes may still write. */
-function removeWindowFiles(folder: string): void {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
-    rmSync(folder, { recursive: true, maxRetries: 5 });
 }
 
 /** What a broker that was killed left. Beside it may be another home's: only the recorded one is ours. */
@@ -124,8 +112,4 @@ function filesIn(folder: string): string[] {
 function entriesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder).map((name) => path.join(folder, name));
-}
-
-function removeEmpty(folder: string): void {
-  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }

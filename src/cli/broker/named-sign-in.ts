@@ -38,10 +38,8 @@ export async function withSignIn<T>(
 async function wholeSignInId(text: string): Promise<string> {
   if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
   const { signIns } = await ask('signIn.list', {});
-  return wholeId(
-    text,
-    signIns.map(({ id }) => id),
-  );
+  const ids = signIns.map(({ id }) => id);
+  return wholeId(text, ids);
 }
 
 /** A URL that is no address of a server has an error of its own. */

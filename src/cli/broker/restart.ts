@@ -23,7 +23,10 @@ export async function stopBroker(): Promise<boolean> {
   try {
     const ended = watchBroker(homePaths().state);
     await connection.request('broker.stop');
-    if (!(await ended())) throw stays();
+    if (!(await ended()))
+      throw new KeyturnError('broker_running', 'The broker was told to stop, and still runs.', {
+        hint: 'Try again in a minute. If it still runs, end its process.',
+      });
   } finally {
     connection.close();
   }
@@ -48,12 +51,6 @@ async function ownConnection(): Promise<Connection | boolean> {
   }
 }
 
-function stays(): KeyturnError {
-  return new KeyturnError('broker_running', 'The broker was told to stop, and still runs.', {
-    hint: 'Try again in a minute. If it still runs, end its process.',
-  });
-}
-
 async function endHolder({ state }: HomePaths): Promise<boolean> {
   const pid = lockHolder(state);
   if (pid === undefined) return refuseHeld(state);
@@ -76,6 +73,5 @@ async function refuseHeld(state: string): Promise<false> {
 
 export async function restartBroker(): Promise<void> {
   await stopBroker();
-  const connection = await startBroker();
-  connection.close();
+  (await startBroker()).close();
 }

@@ -37,7 +37,10 @@ export const command = defineCommand(
     const configuration =
       config === undefined ? parseConfiguration({}, 'The default') : readConfiguration(config);
     const { startServers } = await import('../../serve/servers.ts');
-    const ended = interrupted();
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    const ended = new Promise<void>((resolve) => {
+      for (const signal of signals) process.on(signal, () => resolve());
+    });
     const servers = await startServers(configuration, (event) => {
       if (events) say(JSON.stringify(event));
     });
@@ -50,13 +53,6 @@ export const command = defineCommand(
     }
   },
 );
-
-/** Resolves at the first signal that ends a program. */
-async function interrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-  });
-}
 
 function addresses({ issuer, resource, upstream, authorityFile }: Servers) {
   return { issuer, resource, upstream, authorities: authorityFile };

@@ -73,9 +73,9 @@ async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
   const machine = await checkMachine({ paths, env, settings, isFarEnd, now: Date.now() });
   const { checkClients } = await import('../doctor/client-checks.ts');
   const clients = await checkClients();
-  const findings = distinct(
-    byImportance([...home.findings, ...broker.findings, ...machine.findings, ...clients]),
-  );
+  const all = byImportance([...home.findings, ...broker.findings, ...machine.findings, ...clients]);
+  // Two checks may meet the same refusal, e.g. of the socket.
+  const findings = all.filter(({ what }, index) => all.findIndex((one) => one.what === what) === index);
   return { findings, settings, status: broker.status, keychain: machine.keychain, env };
 }
 
@@ -86,11 +86,6 @@ function inForce(settings: Settings, status: Status | undefined): Settings {
   const isKind = (kind: string): kind is Settings['vault'] =>
     ['keychain', 'sealed-file', 'memory'].includes(kind);
   return { ...settings, vault: isKind(vault) ? vault : settings.vault, vaultKey, browser };
-}
-
-/** Two checks may meet the same refusal, e.g. of the socket. */
-function distinct(findings: readonly Finding[]): Finding[] {
-  return findings.filter(({ what }, index) => findings.findIndex((one) => one.what === what) === index);
 }
 
 const marks: Readonly<Record<Level, string>> = { problem: 'PROBLEM', warning: 'WARNING', note: 'note' };

@@ -79,12 +79,8 @@ export const command = defineNoun(
 );
 
 async function set(named: string, name: (typeof rules)[number], on: boolean): Promise<void> {
-  const server = name === 'private-address' ? urlOfHost(named) : named;
+  // A host may be typed without a scheme; an address of IPv6 also without its brackets.
+  const isHost = name === 'private-address' && !named.includes('://');
+  const server = isHost ? `https://${isIPv6(named) ? `[${named}]` : named}` : named;
   await ask('exception.set', { server, name, on });
-}
-
-/** A host may be typed without a scheme; an address of IPv6 also without its brackets. */
-function urlOfHost(text: string): string {
-  if (text.includes('://')) return text;
-  return `https://${isIPv6(text) ? `[${text}]` : text}`;
 }

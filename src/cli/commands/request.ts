@@ -57,14 +57,19 @@ const approveRequest = defineCommand(
     if (options.once && (isRun || options.for !== undefined)) {
       throw new UsageError('--once goes with neither --this-run nor --for');
     }
-    const duration = options.once ? ({ once: true } as const) : durationOf(isRun, options.for);
+    const seconds = options.for === undefined ? undefined : durationFrom(options.for, '--for');
+    const limits =
+      isRun || seconds !== undefined ? { ...(isRun && { run: true as const }), seconds } : undefined;
     const { id: whole, request, open } = await requestNamed(id);
-    if (request?.kind === 'signIn' || request?.kind === 'device') throw finishedInBrowser(whole);
+    if (request?.kind === 'signIn' || request?.kind === 'device')
+      throw new KeyturnError('invalid_request', 'A sign-in is approved on its own page, in your browser.', {
+        hint: `\`keyturn request\` shows the page. To cancel the sign-in: keyturn request deny ${shellWord(whole)}`,
+      });
     await ask('request.answer', {
       id: whole,
       answer: 'approve',
       ...scopeFrom(options.scope),
-      duration,
+      duration: options.once ? { once: true } : limits,
       account: options.account,
     });
     if (request?.kind === 'url' && request.url !== undefined) {
@@ -116,17 +121,9 @@ async function requestNamed(text: string): Promise<{
 }> {
   if (text === '') throw new UsageError('ID is empty; `keyturn request` lists the open requests');
   const open = await openRequests();
-  const id = wholeId(
-    text,
-    open.map((one) => one.id),
-  );
+  const ids = open.map((one) => one.id);
+  const id = wholeId(text, ids);
   return { id, request: open.find((one) => one.id === id), open };
-}
-
-function finishedInBrowser(id: string): KeyturnError {
-  return new KeyturnError('invalid_request', 'A sign-in is approved on its own page, in your browser.', {
-    hint: `\`keyturn request\` shows the page. To cancel the sign-in: keyturn request deny ${shellWord(id)}`,
-  });
 }
 
 /** Milliseconds between two looks, and how many: an app that was just paired asks at once, or when it is used. */
@@ -149,10 +146,4 @@ async function sayNext({ app = 'the app' }: Question, before: readonly Question[
   say(
     `keyturn: ${quoted(app)} is paired, and may reach no server yet. When it asks, \`keyturn request\` shows it.`,
   );
-}
-
-function durationOf(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
-  const seconds = time === undefined ? undefined : durationFrom(time, '--for');
-  if (!isRun && seconds === undefined) return undefined;
-  return { ...(isRun ? { run: true } : {}), seconds };
 }

@@ -147,7 +147,7 @@ async function questionAbout(
   paths: HomePaths,
   { signIns, apps, vault }: ResultOf<'status'>,
 ): Promise<string> {
-  const count = (await entriesLeft()).length;
+  const { length: count } = await entriesLeft();
   const first =
     count === 0
       ? ''

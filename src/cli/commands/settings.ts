@@ -25,7 +25,10 @@ const list = defineCommand(
     const { details, approver } = await ask('settings.get', {});
     if (options.json) printJson(details);
     else {
-      printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
+      printTable(
+        ['SETTING', 'VALUE', 'DEFAULT', 'FROM'],
+        details.map((one) => [one.name, shown(one.value), shown(one.default), one.source]),
+      );
       for (const line of [...details.flatMap(unapprovedLine), ...approverLines[approver]]) print(line);
     }
   },
@@ -81,14 +84,10 @@ async function change(name: string, value: string | null): Promise<void> {
   const { answer, isKeyturnApp } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return;
   const isVaults = name === 'vault' || name === 'vaultKey';
+  // A broker in a terminal belongs to the user who runs it there.
+  const isInBackground = async (): Promise<boolean> => (await ask('status', {})).log.file !== undefined;
   if (isVaults && !isKeyturnApp && (await isInBackground())) return restartWithNewVault();
   say(`keyturn: ${name} takes effect at the broker's next start: keyturn broker restart`);
-}
-
-/** A broker in a terminal belongs to the user who runs it there. */
-async function isInBackground(): Promise<boolean> {
-  const { log } = await ask('status', {});
-  return log.file !== undefined;
 }
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
@@ -130,10 +129,6 @@ const approverLines: Readonly<Record<ResultOf<'settings.get'>['approver'], reado
 function unapprovedLine({ name, written, isUnapproved }: Detail): string[] {
   if (!isUnapproved) return [];
   return [`${name}: ${shown(written)} was written outside Keyturn and is ignored.`];
-}
-
-function row(detail: Detail): string[] {
-  return [detail.name, shown(detail.value), shown(detail.default), detail.source];
 }
 
 function shown(value: Detail['value']): string {

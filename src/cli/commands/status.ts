@@ -38,6 +38,7 @@ export const command = defineCommand(
 type Status = ResultOf<'status'>;
 
 function lines(status: Status): string[] {
+  const { audit } = status;
   return [
     `keyturn ${status.version}, pid ${status.pid}`,
     `home       ${status.home}`,
@@ -56,7 +57,7 @@ function lines(status: Status): string[] {
     ...proxyLines(status),
     ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward)`] : []),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
-    ...auditLines(status),
+    ...(audit ? [`AUDIT LOG  ${waitingRows(audit)}`, ...hintLines(audit.hint)] : []),
     `requests   ${status.requests}${status.requests > 0 ? ' (keyturn request)' : ''}`,
     ...exceptionLines(status),
     ...status.clocks.map(
@@ -66,16 +67,13 @@ function lines(status: Status): string[] {
     ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
     ...status.unreadable.flatMap(({ why, hint = 'It was left as it is.' }) => [
       `UNREADABLE ${why}`,
-      `           hint: ${hint}`,
+      ...hintLines(hint),
     ]),
   ];
 }
 
-function auditLines({ audit }: Status): string[] {
-  if (!audit) return [];
-  const { hint } = audit;
-  return [`AUDIT LOG  ${waitingRows(audit)}`, ...(hint === undefined ? [] : [`           hint: ${hint}`])];
-}
+const hintLines = (hint: string | undefined): string[] =>
+  hint === undefined ? [] : [`           hint: ${hint}`];
 
 /** A proxy that is closed serves nobody. */
 function proxyLines({ proxies }: Status): string[] {
@@ -169,6 +167,6 @@ function vaultLines({ state, since, what, hint }: Status['vaultState']): string[
   return [
     `           ${states[state]}, since ${when(since)}`,
     ...(what === undefined ? [] : [`           ${what}`]),
-    ...(hint === undefined ? [] : [`           hint: ${hint}`]),
+    ...hintLines(hint),
   ];
 }

@@ -40,10 +40,7 @@ async function open(connection: Connection, given: string | undefined): Promise<
     given ?? (isRefused ? undefined : await passphraseFor(vault, vaultKey, vaultState.state));
   const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
   const session = desktopSession(process.env);
-  await call(connection, 'vault.unlock', {
-    passphrase,
-    session,
-  });
+  await call(connection, 'vault.unlock', { passphrase, session });
   if (isChosen) say(chosen);
 }
 

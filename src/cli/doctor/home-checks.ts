@@ -34,7 +34,9 @@ export async function checkHome(paths: HomePaths, env: NodeJS.ProcessEnv): Promi
     settings,
     findings: [
       ...(await folderFindings(paths, env)),
-      ...(await fileFindings(paths)),
+      ...(isFolder(paths.state) && isFolder(paths.config)
+        ? await refusalOf('file.unsafe', async () => checkFiles(paths))
+        : []),
       ...findings,
       ...keyFindings(paths),
       ...[paths.state, paths.config].flatMap(roomFindings),
@@ -71,11 +73,6 @@ async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
     }),
   );
   return [...foreign, ...(await Promise.all(unsafe)).flat()];
-}
-
-async function fileFindings(paths: HomePaths): Promise<Finding[]> {
-  if (!isFolder(paths.state) || !isFolder(paths.config)) return [];
-  return refusalOf('file.unsafe', async () => checkFiles(paths));
 }
 
 /** Where nothing readable is recorded, the environment is what the first start would take. */

@@ -28,12 +28,10 @@ export function reportLines({ findings, settings, status, keychain, env }: Repor
     `keychain  ${keychain ?? 'not needed'}`,
     `settings  ${changed(settings)}`,
     ...brokerLines(status),
-    ...(findings.length === 0 ? ['nothing found'] : findings.map(line)),
+    ...(findings.length === 0
+      ? ['nothing found']
+      : findings.map((one) => `${levelOf(one).padEnd(8)}  ${one.kind}: ${kinds[one.kind].title}`)),
   ];
-}
-
-function line(finding: Finding): string {
-  return `${levelOf(finding).padEnd(8)}  ${finding.kind}: ${kinds[finding.kind].title}`;
 }
 
 /** A kernel of one's own may carry a name. */

@@ -43,15 +43,14 @@ function isFullTable(error: unknown): boolean {
   return isSystems || (error instanceof Error && error.message.endsWith('too many open files.'));
 }
 
-function tooManyFiles(): KeyturnError {
-  return new KeyturnError('file_unreadable', 'The system lets this command open no more files.', {
-    hint: 'Raise the limit (ulimit -n 1024) or close programs, and run the command again.',
-  });
-}
-
 /** Prints a refusal and returns its exit code. */
 export function refuse(error: unknown): number {
-  if (isFullTable(error)) return refuse(tooManyFiles());
+  if (isFullTable(error))
+    return refuse(
+      new KeyturnError('file_unreadable', 'The system lets this command open no more files.', {
+        hint: 'Raise the limit (ulimit -n 1024) or close programs, and run the command again.',
+      }),
+    );
   if (!(error instanceof KeyturnError)) {
     const what = error instanceof Error ? error.name : 'an unknown error';
     say(`keyturn: internal error (${what}). This is a fault of Keyturn's; please report it.`);
@@ -59,19 +58,17 @@ export function refuse(error: unknown): number {
     return exitCodes.internal;
   }
   sayLines(`keyturn: ${error.message}`);
-  if (error.rule !== undefined) sayRule(error.rule);
+  if (error.rule !== undefined) {
+    const { text, readOn } = labelOf(error.rule);
+    say(`  rule: ${text}`);
+    if (readOn !== undefined) say(`  read on: ${readOn}`);
+  }
   if (error.hint !== undefined) sayLines(`  hint: ${error.hint}`);
   if (/sign in.*: keyturn login /i.test(error.hint ?? '') && !hasBrowser(process.env))
     say('  without a browser: add --paste or --device');
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
   say(`  reason: ${error.reason}`);
   return reasons[error.reason].exit;
-}
-
-function sayRule(rule: string): void {
-  const { text, readOn } = labelOf(rule);
-  say(`  rule: ${text}`);
-  if (readOn !== undefined) say(`  read on: ${readOn}`);
 }
 
 /** One line for the user who watches, and one for each value that can't be in its command. */

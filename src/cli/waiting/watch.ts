@@ -68,14 +68,19 @@ export async function watchQuestions(
       if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
       // One that somebody else started in the meantime.
-      if (own && isSignIn(question) && text(question, 'url') === '') continue;
+      if (own && ['signIn', 'device'].includes(text(question, 'kind')) && text(question, 'url') === '')
+        continue;
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
       const isKeyturnApp = connection.capabilities.includes(appCapability);
       tell(question, own, isKeyturnApp);
       if (question['kind'] === 'allow' && question['app'] === 'cli' && !isKeyturnApp)
-        for (const line of otherAccounts(question, await signInsOf(connection))) say(line);
+        for (const line of otherAccounts(
+          question,
+          fieldsIn(await connection.request('signIn.list'), 'signIns'),
+        ))
+          say(line);
       await tellNews(question);
       if (question['kind'] === 'signIn') own?.onPage?.(id);
     }
@@ -158,7 +163,11 @@ function tell(question: Fields, own: OwnLogin | undefined, isKeyturnApp: boolean
     case 'signIn':
       return tellLogin(question, own?.onPage ? 'elsewhere' : isKeyturnApp ? 'window' : 'browser');
     case 'device':
-      return own ? tellDevice(question) : tellElsewhere(question);
+      if (own) return tellDevice(question);
+      // Its code is shown only where that sign-in was started.
+      return say(
+        `keyturn: waiting for the sign-in at ${hostIn(question)} on another device: keyturn request list`,
+      );
     case 'account':
       return tellAccount(question, isKeyturnApp);
     case 'allow':
@@ -210,13 +219,9 @@ function newsOf(question: Fields): string[] {
   // RFC 6749 §4.1.2.1
   const error = typeof stateless !== 'string' || stateless === '' ? '' : `: ${quoted(stateless)}`;
   return [
-    ...(typeof browserError === 'string'
-      ? [
-          `keyturn: ${browserError} Open the address yourself.`,
-          ...(hasBrowser(process.env)
-            ? []
-            : [`  Without a browser on this machine: ${loginAgain(question, '--paste')}`]),
-        ]
+    ...(typeof browserError === 'string' ? [`keyturn: ${browserError} Open the address yourself.`] : []),
+    ...(typeof browserError === 'string' && !hasBrowser(process.env)
+      ? [`  Without a browser on this machine: ${loginAgain(question, '--paste')}`]
       : []),
     ...(typeof stateless === 'string'
       ? [
@@ -228,12 +233,11 @@ function newsOf(question: Fields): string[] {
 
 /** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */
 function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
-  if (question['replacedByHand'] === true) {
-    return `If the page shows an error, enter the client again: ${loginAgain(question, '--client-id ID', ...(way === 'elsewhere' ? ['--paste'] : []))}`;
-  }
+  const paste = way === 'elsewhere' ? ['--paste'] : [];
+  if (question['replacedByHand'] === true)
+    return `If the page shows an error, enter the client again: ${loginAgain(question, '--client-id ID', ...paste)}`;
   if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
-  const options = ['--new-client', ...(way === 'elsewhere' ? ['--paste'] : [])];
-  return `If the page shows an error: ${loginAgain(question, ...options)}`;
+  return `If the page shows an error: ${loginAgain(question, '--new-client', ...paste)}`;
 }
 
 function loginAgain(question: Fields, ...options: readonly string[]): string {
@@ -250,25 +254,17 @@ function tellDevice(question: Fields): void {
   say(text(question, 'url'));
 }
 
-/** Its code is shown only where that sign-in was started. */
-function tellElsewhere(question: Fields): void {
-  say(`keyturn: waiting for the sign-in at ${hostIn(question)} on another device: keyturn request list`);
-}
-
 function tellAllow(question: Fields, isKeyturnApp: boolean): void {
-  if (isFields(question['apiKey'])) {
-    say(
-      `keyturn: may the command line, and so any program you run, have your API key for ${text(question, 'resource')}?`,
-    );
-    return tellAnswer(question, isKeyturnApp);
-  }
+  const resource = text(question, 'resource');
   const scope = text(question, 'scope');
   const account = text(question, 'account');
   // Where the app has an account there already, this one may be at another authorization server.
   const at = accountsIn(question).length > 0 ? ` at ${text(question, 'issuer')}` : '';
   const as = account === '' ? '' : ` as ${quoted(account)}${at}`;
   say(
-    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` with ${scope}` : ''}?`,
+    isFields(question['apiKey'])
+      ? `keyturn: may the command line, and so any program you run, have your API key for ${resource}?`
+      : `keyturn: may \`keyturn token\`, and so any program you run, reach ${resource}${as}${scope ? ` with ${scope}` : ''}?`,
   );
   tellAnswer(question, isKeyturnApp);
 }
@@ -306,8 +302,6 @@ function hostIn(question: Fields): string {
   return URL.parse(issuer)?.host ?? issuer;
 }
 
-const isSignIn = ({ kind }: Fields): boolean => kind === 'signIn' || kind === 'device';
-
 type Fields = Readonly<Record<string, unknown>>;
 
 function text(fields: Fields, name: string): string {
@@ -319,9 +313,6 @@ function text(fields: Fields, name: string): string {
 async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
   return fieldsIn(await connection.request('request.list'), 'requests');
 }
-
-const signInsOf = async (connection: WatchedConnection): Promise<Fields[]> =>
-  fieldsIn(await connection.request('signIn.list'), 'signIns');
 
 function fieldsIn(answer: unknown, name: string): Fields[] {
   const list = isFields(answer) ? answer[name] : undefined;

@@ -48,9 +48,9 @@ export function requestLines(
       return [...pageLines(question, isKeyturnApp), ...processLines(question), ...answer];
     case 'choice':
       return [
-        ...choiceLines(question),
+        `${id}  ${choiceSentence(question)}`,
         ...processLines(question),
-        ...(isKeyturnApp ? answer : choiceAnswers(question)),
+        ...(isKeyturnApp ? answer : [...choiceAnswers(question), deny]),
       ];
     case 'settings':
       return settingsLines(question, answer);
@@ -64,16 +64,12 @@ export function requestLines(
   }
 }
 
-function choiceLines({ id, app = '', resource = '', accounts = [] }: Question): string[] {
-  const sentence = choiceQuestion({ client: app, resource, accounts });
-  return [`${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`];
-}
+const choiceAnswers = ({ id, accounts = [] }: Question): string[] =>
+  choiceOptions(accounts).map((option) => `  keyturn request approve ${shellWord(id)}${option}`);
 
-function choiceAnswers({ id, accounts = [] }: Question): string[] {
-  return [
-    ...choiceOptions(accounts).map((option) => `  keyturn request approve ${shellWord(id)}${option}`),
-    `  keyturn request deny ${shellWord(id)}`,
-  ];
+function choiceSentence({ app = '', resource = '', accounts = [] }: Question): string {
+  const sentence = choiceQuestion({ client: app, resource, accounts });
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
 /** While the app runs, without the address: only the window shows it. */

@@ -54,7 +54,10 @@ export const openForward = defineCommand(
   },
   async ({ options, operands: [host, ...urls] }) => {
     const { socket } = options;
-    if (process.platform === 'win32') throw notOnWindows();
+    if (process.platform === 'win32')
+      throw new KeyturnError('invalid_request', '`keyturn forward` does not run on Windows.', {
+        hint: 'Run the broker and the command in WSL.',
+      });
     if (socket !== undefined) return toSandbox(path.resolve(socket), asked([host, ...urls], options));
     if (/^https?:/.test(host))
       throw new UsageError('keyturn forward open needs a HOST before the URL, or --socket PATH');
@@ -77,12 +80,8 @@ function asked(
   { as, for: time = '8h', json = false }: Options,
 ): ForwardRequest {
   if (resources.length === 0) throw new UsageError('keyturn forward open needs the URL of an MCP server');
-  return {
-    resources: resources.map(resourceFrom),
-    label: as,
-    lifetime: durationFrom(time, '--for'),
-    isJson: json,
-  };
+  const lifetime = durationFrom(time, '--for');
+  return { resources: resources.map(resourceFrom), label: as, lifetime, isJson: json };
 }
 
 async function toSandbox(
@@ -108,13 +107,7 @@ async function toSandbox(
 }
 
 async function toHost(host: string, { resources, label, lifetime, isJson }: ForwardRequest): Promise<number> {
-  const own = labelFrom(
-    label ??
-      host
-        .replace(/^ssh:\/\//, '')
-        .replace(/^.*@/, '')
-        .replace(/:\d+$/, ''),
-  );
+  const own = labelFrom(label ?? host.replace(/^(?:ssh:\/\/)?(?:.*@)?/, '').replace(/:\d+$/, ''));
   const connection = await connect();
   const left = new AbortController();
   let machine: OtherMachine | undefined;
@@ -130,7 +123,8 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Forw
         resources: [...resources],
         lifetime,
       });
-      const socket = farSocket(folder, forward);
+      const socket = `${folder}/${forward.label}@${forward.mark ?? ''}.sock`;
+      requireSocketLength(socket);
       await machine.forward(socket, forward.socket);
       far = socket;
       tell(socket, forward, isJson);
@@ -142,13 +136,6 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Forw
   }
 }
 
-/** Throws `socket_unsafe`. */
-function farSocket(folder: string, { label, mark = '' }: Forward): string {
-  const socket = `${folder}/${label}@${mark}.sock`;
-  requireSocketLength(socket);
-  return socket;
-}
-
 interface Standing {
   readonly id: string;
   /** Resolves with what to throw once the other machine is gone. */
@@ -157,6 +144,8 @@ interface Standing {
 
 /** Milliseconds between two looks whether the broker is still there. */
 const lookInterval = 500;
+
+const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Opens the forward and stays until it is over. Throws what ended it before its time. */
 async function untilOver(connection: Connection, open: () => Promise<Standing>): Promise<number> {
@@ -172,9 +161,7 @@ async function untilOver(connection: Connection, open: () => Promise<Standing>):
   const looking = setInterval(() => {
     if (!connection.isOpen) over.reject(brokerGone());
   }, lookInterval);
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
-  process.once('SIGHUP', interrupted);
+  for (const signal of ending) process.once(signal, interrupted);
   try {
     const opening = async (): Promise<number> => {
       standing = await open();
@@ -186,9 +173,7 @@ async function untilOver(connection: Connection, open: () => Promise<Standing>):
   } finally {
     clearInterval(looking);
     connection.close();
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
-    process.off('SIGHUP', interrupted);
+    for (const signal of ending) process.off(signal, interrupted);
   }
 }
 
@@ -221,11 +206,5 @@ function hostGone(host: string): Unreachable {
 function brokerGone(): Unreachable {
   return new Unreachable('broker_unreachable', 'The broker ended, and the forward with it.', {
     hint: 'Run the command again.',
-  });
-}
-
-function notOnWindows(): KeyturnError {
-  return new KeyturnError('invalid_request', '`keyturn forward` does not run on Windows.', {
-    hint: 'Run the broker and the command in WSL.',
   });
 }
