@@ -18,7 +18,7 @@ import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { connect, interruptible } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../waiting/watch.ts';
-import { choiceOptions, choiceQuestion, liveAccounts } from '../words/account-note.ts';
+import { choiceOptions, choiceQuestion, liveSignIns } from '../words/account-note.ts';
 import { apiKeyPlaceWords } from '../words/api-key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
@@ -250,7 +250,7 @@ async function togetherWords(
 /** An entry that names no account gets one of several. */
 async function accountsNote(owner: Connection, endpoint: string): Promise<string> {
   const { signIns } = await call(owner, 'signIn.list', {});
-  const accounts = new Set(liveAccounts(signIns, endpoint).map((account = '') => account));
+  const accounts = new Set(liveSignIns(signIns, endpoint).map(({ account = '' }) => account));
   return accounts.size < 2
     ? ''
     : ` It gets one of your accounts there, ${[...accounts].map(quoted).join(' or ')}; --account names which.`;

@@ -10,7 +10,7 @@ import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { showApiKeys } from '../words/api-key-rows.ts';
 import { printJson, say } from '../terminal/output.ts';
-import { askSecret } from '../terminal/passphrase-prompt.ts';
+import { askUnseen } from '../terminal/passphrase-prompt.ts';
 import { type Input, jsonOption, type Statement } from '../terminal/statement.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
@@ -115,7 +115,7 @@ async function set(
   if (!shape.scheme.safeParse(word).success) throw new UsageError(`--scheme: ${quoted(word)} is no scheme`);
   const typed = isPiped
     ? await readStandardInput()
-    : await askSecret(`the API key for ${resource}`, '--api-key-stdin');
+    : await askUnseen(`the API key for ${resource}`, 'A key', '--api-key-stdin');
   // Without the end of its line, which `echo` and editors put there.
   const value = typed.replace(/\r?\n$/, '');
   if (!shape.value.safeParse(value).success) throw notAKey();

@@ -2,7 +2,7 @@
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible } from '../broker/connection.ts';
-import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
+import { askUnseen, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 
 export const command = defineCommand(
   {
@@ -23,7 +23,7 @@ export const command = defineCommand(
     const connection = await connect();
     await interruptible(connection, async () => {
       const [current, next] = given ?? [
-        await askPassphrase('current passphrase'),
+        await askUnseen('current passphrase'),
         await choosePassphrase('the new passphrase'),
       ];
       await call(connection, 'vault.passphrase', { current: current ?? '', next: next ?? '' });

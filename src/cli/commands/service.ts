@@ -5,7 +5,7 @@ import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { systemctl, unitState } from '../../service/systemctl.ts';
 import { removeService, removeUnits, unitFile, unitNames } from '../../service/user-units.ts';
-import { removeEmpty, writeUnits } from '../service/written-units.ts';
+import { removeEmpty, writeUnits } from '../service/units.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
 

@@ -6,7 +6,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible } from '../broker/connection.ts';
 import { desktopSession } from '../broker/desktop-session.ts';
 import { say } from '../terminal/output.ts';
-import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
+import { askUnseen, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 
 type Status = ResultOf<'status'>;
 
@@ -55,7 +55,7 @@ async function passphraseFor(
   state: string,
 ): Promise<string | undefined> {
   if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');
-  if (key === 'passphrase') return askPassphrase('passphrase of the vault');
+  if (key === 'passphrase') return askUnseen('passphrase of the vault');
   if (vault !== 'memory') say('keyturn: if your keychain asks for a password, answer there.');
   return undefined;
 }

@@ -17,7 +17,6 @@ const hostKeyLine =
 
 export class SshLog {
   readonly file: string;
-  #complaints: readonly string[] = [];
   readonly #emptying: NodeJS.Timeout;
 
   constructor(file: string) {
@@ -37,19 +36,13 @@ export class SshLog {
     return undefined;
   }
 
-  /** The last lines but those that help only to debug ssh; also after the end. */
-  complaints(): readonly string[] {
-    return this.#complaints;
-  }
-
-  end(): void {
+  /** Answers the last lines but those that help only to debug ssh. */
+  end(): readonly string[] {
     clearInterval(this.#emptying);
     const lines = this.#read().split('\n');
     const isSaid = (line: string): boolean => line !== '' && !/^(?:debug\d: |OpenSSH_)/.test(line);
-    this.#complaints = lines
-      .map((line) => line.trim())
-      .filter(isSaid)
-      .slice(-maxLines);
+    const trimmed = lines.map((line) => line.trim());
+    return trimmed.filter(isSaid).slice(-maxLines);
   }
 
   /** Empty where another program removed it. Once the key is read, it only says what went wrong. */

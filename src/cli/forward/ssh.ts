@@ -42,18 +42,7 @@ const interval = 50;
 /** Milliseconds that a step on an open connection may take. */
 const stepTimeout = 30_000;
 
-export interface OtherMachine {
-  /** The fingerprint of its host key, as `ssh` shows it: `SHA256:…`. */
-  readonly hostKey: string;
-  /** Resolves when the connection is gone. */
-  readonly gone: Promise<void>;
-  /** The path of a folder of the user's there that is private, for the socket. */
-  prepare(): Promise<string>;
-  /** Connections to `far` come out at `local`, the path of a socket here. */
-  forward(far: string, local: string): Promise<void>;
-  /** Removes that socket there and ends the connection. Never fails. */
-  end(far: string | undefined): Promise<void>;
-}
+export type OtherMachine = Omit<Session, 'isOpen'>;
 
 /**
  * Throws `host_unreachable`. A password or a host key's question is asked at the terminal, by `ssh` itself. Aborting ends
@@ -78,20 +67,18 @@ async function opened(host: string, folder: string, signal: AbortSignal): Promis
   // `cat` there waits for input that never comes. If this process is killed, the pipe closes, and the connection ends.
   const master = spawn('ssh', [...options, '--', host, 'exec cat'], { stdio: ['pipe', 'ignore', 'ignore'] });
   master.stdin.on('error', () => undefined);
-  const machine = new Session(host, control, master);
-  let isOver = false;
-  const gone = machine.gone.finally(() => {
-    isOver = true;
-    log.end();
+  let said: readonly string[] | undefined;
+  const machine = new Session(host, control, master, () => {
+    said = log.end();
     rmSync(folder, { recursive: true, force: true });
   });
   while (!(await machine.isOpen())) {
     if (signal.aborted) {
       master.kill();
-      await gone;
+      await machine.gone;
       signal.throwIfAborted();
     }
-    if (isOver) throw unreachable(host, log.complaints());
+    if (said) throw unreachable(host, said);
     await sleep(interval);
   }
   const hostKey = log.hostKey();
@@ -99,13 +86,8 @@ async function opened(host: string, folder: string, signal: AbortSignal): Promis
     await machine.end(undefined);
     throw unreachable(host, ['ssh did not say which host key it verified']);
   }
-  return {
-    hostKey,
-    gone,
-    prepare: () => machine.prepare(),
-    forward: (far, local) => machine.forward(far, local),
-    end: (far) => machine.end(far),
-  };
+  machine.hostKey = hostKey;
+  return machine;
 }
 
 /** An option that has ssh verify the host, where its configuration would not. */
@@ -126,17 +108,20 @@ async function verifying(host: string): Promise<string[]> {
 }
 
 class Session {
+  /** The fingerprint of its host key, as `ssh` shows it: `SHA256:…`. */
+  hostKey = '';
+  /** Resolves when the connection is gone. */
   readonly gone: Promise<void>;
   readonly #host: string;
   readonly #control: string;
   readonly #master: ChildProcess;
 
-  constructor(host: string, control: string, master: ChildProcess) {
+  constructor(host: string, control: string, master: ChildProcess, onGone: () => void) {
     this.#host = host;
     this.#control = control;
     this.#master = master;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.gone = promise;
+    this.gone = promise.finally(onGone);
     master.once('close', () => resolve());
     master.once('error', () => resolve());
   }
@@ -150,6 +135,7 @@ class Session {
     }
   }
 
+  /** The path of a folder of the user's there that is private, for the socket. */
   async prepare(): Promise<string> {
     const script = [
       'umask 077',
@@ -164,12 +150,14 @@ class Session {
     return folder;
   }
 
+  /** Connections to `far` come out at `local`, the path of a socket here. */
   async forward(far: string, local: string): Promise<void> {
     // sshd doesn't replace one that a lost connection left.
     await this.#step([], `rm -f ${far}`);
     await this.#step(['-O', 'forward', '-R', `${far}:${local}`]);
   }
 
+  /** Removes that socket there and ends the connection. Never fails. */
   async end(far: string | undefined): Promise<void> {
     if (far !== undefined) await this.#ssh([], `rm -f ${far}`, farewellTimeout).catch(() => undefined);
     await this.#ssh(['-O', 'exit'], undefined, farewellTimeout).catch(() => this.#master.kill());

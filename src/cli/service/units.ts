@@ -1,8 +1,17 @@
 /**
- * The units of systemd that run the broker for one user: their text.
+ * The units of systemd that run the broker for one user, of this program and this home: their text and their files.
  *
  * Invariant: systemd reads one of our paths or words as it is, with no specifier, variable or quote of its own in it.
  */
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { appCommandFile, homePaths } from '../../base/paths.ts';
+import { isSingle } from '../../base/system/single.ts';
+import { socketPlaces } from '../../ipc/wire/socket-path.ts';
+import { isOurs, mark, unitFile, type UnitName } from '../../service/user-units.ts';
+import { absoluteCommand } from '../apps/configured-entry.ts';
+import { nodeFlags } from '../broker/auto-start.ts';
 
 export interface Service {
   /** What runs: an absolute path and its arguments, as they are. */
@@ -52,14 +61,14 @@ export interface Listening {
   readonly appFile: string;
 }
 
-export function socketUnit({ path, appFile }: Listening): string {
+export function socketUnit({ path: socket, appFile }: Listening): string {
   return `[Unit]
 Description=Socket of Keyturn, the token broker of this user
 # The desktop app makes the socket itself, and could not while systemd holds it.
 ConditionPathExists=!${literal(appFile)}
 
 [Socket]
-ListenStream=${literal(path)}
+ListenStream=${literal(socket)}
 SocketMode=0600
 DirectoryMode=0700
 
@@ -69,7 +78,7 @@ WantedBy=sockets.target
 }
 
 /** A path without specifiers: `%` begins one (systemd.unit(5)). */
-const literal = (path: string): string => path.replaceAll('%', '%%');
+const literal = (file: string): string => file.replaceAll('%', '%%');
 
 /** One word as it is (systemd.syntax(7)). */
 function word(text: string): string {
@@ -79,3 +88,40 @@ function word(text: string): string {
 
 /** Behind the program, but not in its path, systemd puts variables in place of `$NAME` (systemd.service(5)). */
 const argument = (text: string): string => word(text.replaceAll('$', '$$$$'));
+
+/** Returns the topmost folder that had to be made, if any. Throws `conflict` for a unit of somebody else's. */
+export function writeUnits(withSocket: boolean): string | undefined {
+  const paths = homePaths();
+  const home = process.env['KEYTURN_HOME'] || undefined;
+  const [program, ...script] = absoluteCommand().words;
+  const command: [string, ...string[]] = isSingle
+    ? [program, 'broker', 'run']
+    : [program, ...nodeFlags, ...script, 'broker', 'run'];
+  const made = write('keyturn.service', serviceUnit({ command, home }));
+  if (withSocket)
+    write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], appFile: appCommandFile(paths) }));
+  return made;
+}
+
+function write(name: UnitName, text: string): string | undefined {
+  const file = unitFile(name);
+  if (existsSync(file) && !isOurs(file))
+    throw new KeyturnError(
+      'conflict',
+      `There is a unit ${quoted(file)} already, which Keyturn did not write.`,
+      { hint: 'Move it away, or use it as it is.' },
+    );
+  const made = mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${mark}${text}`);
+  return made;
+}
+
+/** The folders that were made for a unit, from the topmost on, unless something else is there by now. */
+export function removeEmpty(topmost: string): void {
+  let folder = path.dirname(unitFile('keyturn.service'));
+  try {
+    for (; folder !== path.dirname(topmost); folder = path.dirname(folder)) rmdirSync(folder);
+  } catch {
+    // Somebody uses it.
+  }
+}

@@ -20,19 +20,11 @@ export async function linesFromStdin(count: number): Promise<string[]> {
   );
 }
 
-/** Asks once. Throws `invalid_request` where standard input is no terminal. */
-export async function askPassphrase(question: string): Promise<string> {
-  return askUnseen(question, { what: 'A passphrase', option: '--passphrase-stdin' });
-}
-
-/** The same for another secret. `option`: what the user can give instead. */
-export async function askSecret(question: string, option: string): Promise<string> {
-  return askUnseen(question, { what: 'A key', option });
-}
-
-async function askUnseen(
+/** Asks once. `option`: what the user can give instead. Throws `invalid_request` where standard input is no terminal. */
+export async function askUnseen(
   question: string,
-  { what, option }: { readonly what: string; readonly option: string },
+  what = 'A passphrase',
+  option = '--passphrase-stdin',
 ): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {
@@ -56,8 +48,8 @@ async function askUnseen(
 /** Asks twice, until both are the same. */
 export async function choosePassphrase(question: string): Promise<string> {
   for (;;) {
-    const first = await askPassphrase(question);
-    if ((await askPassphrase('once more')) === first) return first;
+    const first = await askUnseen(question);
+    if ((await askUnseen('once more')) === first) return first;
     process.stderr.write('keyturn: they differ; try again.\n');
   }
 }

@@ -68,19 +68,17 @@ export async function watchQuestions(
       if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
       // One that somebody else started in the meantime.
-      if (own && ['signIn', 'device'].includes(text(question, 'kind')) && text(question, 'url') === '')
-        continue;
+      const isSignIn = ['signIn', 'device'].includes(text(question, 'kind'));
+      if (own && isSignIn && text(question, 'url') === '') continue;
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
       const isKeyturnApp = connection.capabilities.includes(appCapability);
       tell(question, own, isKeyturnApp);
-      if (question['kind'] === 'allow' && question['app'] === 'cli' && !isKeyturnApp)
-        for (const line of otherAccounts(
-          question,
-          fieldsIn(await connection.request('signIn.list'), 'signIns'),
-        ))
-          say(line);
+      if (question['kind'] === 'allow' && question['app'] === 'cli' && !isKeyturnApp) {
+        const signIns = fieldsIn(await connection.request('signIn.list'), 'signIns');
+        for (const line of otherAccounts(question, signIns)) say(line);
+      }
       await tellNews(question);
       if (question['kind'] === 'signIn') own?.onPage?.(id);
     }

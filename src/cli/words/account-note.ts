@@ -17,7 +17,7 @@ export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: 
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
     ?.permissions.find((one) => one.resource === endpoint);
-  const there = signIns.filter((signIn) => signIn.endpoint === endpoint && signIn.state !== 'revoked');
+  const there = liveSignIns(signIns, endpoint);
   const bound = [...new Set(permission?.accounts)];
   if (bound.length > 1 && permission?.account === undefined)
     return `${app} may use ${names(bound, there)} there: you will be asked which one, or use --account ACCOUNT.`;
@@ -40,27 +40,24 @@ interface OfferedAccess {
   readonly account?: unknown;
 }
 
-interface SignedIn<A> {
+interface SignedIn {
   readonly endpoint?: unknown;
-  readonly account?: A;
+  readonly account?: unknown;
   readonly state?: unknown;
 }
 
-/** Of the sign-ins at an endpoint that aren't revoked. */
-export function liveAccounts<A>(signIns: readonly SignedIn<A>[], endpoint: string): (A | undefined)[] {
-  return signIns
-    .filter((one) => one.endpoint === endpoint && one.state !== 'revoked')
-    .map(({ account }) => account);
-}
+/** The sign-ins at an endpoint that aren't revoked. */
+export const liveSignIns = <S extends SignedIn>(signIns: readonly S[], endpoint: string): S[] =>
+  signIns.filter((one) => one.endpoint === endpoint && one.state !== 'revoked');
 
 /** For each other account there, the command that allows it instead of the one that the request names. */
 export function otherAccounts(
   { app, resource, scope, account }: OfferedAccess,
-  signIns: readonly SignedIn<unknown>[],
+  signIns: readonly SignedIn[],
 ): string[] {
   if (typeof app !== 'string' || typeof resource !== 'string' || typeof account !== 'string') return [];
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const others = new Set(liveAccounts(signIns, endpoint));
+  const others = new Set(liveSignIns(signIns, endpoint).map((one) => one.account));
   const scoped = typeof scope === 'string' ? [shellOption('scope', scope)] : [];
   const command = ['  keyturn app allow', shellWord(app), shellWord(resource), ...scoped].join(' ');
   return [...others].flatMap((other) =>
