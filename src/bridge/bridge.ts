@@ -51,7 +51,7 @@ export interface BridgeOptions {
   /** What sends the requests, as this broker's settings say. */
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
   /** `http-first` unless given. */
-  readonly transport?: TransportChoice;
+  readonly transport?: TransportChoice | undefined;
   /** Leaves tools out. */
   readonly tools?: ToolFilter;
   /** The machine's unless given. */
@@ -104,7 +104,7 @@ class Bridge {
     this.#eras = new Eras({
       server: this.#upstream,
       toClient: (message) => this.#pages.heard(message),
-      ...(options.transport && { transport: options.transport }),
+      transport: options.transport,
       time,
     });
     this.#pages = new Pages({

@@ -34,7 +34,7 @@ import { StatelessClient } from './stateless-client.ts';
 export interface ErasOptions {
   readonly server: Pick<Upstream, 'request' | 'send' | 'older'>;
   readonly toClient: (message: JSONRPCMessage) => void;
-  readonly transport?: TransportChoice;
+  readonly transport?: TransportChoice | undefined;
   readonly time: Time;
 }
 

@@ -166,17 +166,21 @@ async function unanswered(
   });
 }
 
-async function whereToAnswer({ name, resource, account }: Entry, code: string | undefined): Promise<string> {
+async function whereToAnswer(entry: Entry, code: string | undefined): Promise<string> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
   const isKeyturnApp = !isElsewhere && (await isKeyturnAppRunning());
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
-  const option = account === undefined ? [] : [shellOption('account', account)];
-  const words = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option];
   return isElsewhere
     ? `Answer on the machine where the broker runs${compare}.`
     : isKeyturnApp
       ? `Answer the card in Keyturn’s window${compare}.`
-      : `Run in a terminal: ${words.join(' ')}   Or answer what \`keyturn request list\` shows${compare}.`;
+      : `Run in a terminal: ${connectCommand(entry)}   Or answer what \`keyturn request list\` shows${compare}.`;
+}
+
+/** What gives an entry its access at a terminal. */
+export function connectCommand({ name, resource, account }: Entry): string {
+  const option = account === undefined ? [] : [shellOption('account', account)];
+  return ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(' ');
 }
 
 async function isKeyturnAppRunning(): Promise<boolean> {

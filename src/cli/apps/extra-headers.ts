@@ -20,8 +20,8 @@ const reserved = /^(?:(?:proxy-)?authorization|host)$/i;
 const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 interface HeaderOptions {
-  readonly header?: readonly string[];
-  readonly 'header-file'?: readonly string[];
+  readonly header?: readonly string[] | undefined;
+  readonly 'header-file'?: readonly string[] | undefined;
 }
 
 /** Throws `invalid_request`; `file_unreadable` for a file that can't be read. */

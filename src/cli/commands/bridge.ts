@@ -84,27 +84,17 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
   // Throws for a name that can't be paired, before a client speaks.
   appKeyFile(locate().paths, entry.name);
-  const headers = await headersFrom(
-    { ...(header && { header }), ...(files && { 'header-file': files }) },
-    endpoint.href,
-  );
-  const waits = (): void => sayWaiting(entry);
-  await bridge(endpoint, async () => startEntry(entry, { waits }), {
-    headers,
-    ignored,
-    ...named,
-    transport,
-  });
+  const headers = await headersFrom({ header, 'header-file': files }, endpoint.href);
+  // For a client that shows this, and gives up before the answer to its `initialize` says more.
+  const waits = (): void =>
+    say(
+      `keyturn: ${entry.name} waits for your answer or sign-in at ${entry.resource}. Answer in the Keyturn app, or with: keyturn request`,
+    );
+  const connection = async (): Promise<Connection> => startEntry(entry, { waits });
+  await bridge(endpoint, connection, { headers, ignored, ...named, transport });
   // Connections that were kept open would keep the process alive.
   process.exit(exitCodes.ok);
 });
-
-/** For a client that shows this, and gives up before the answer to its `initialize` says more. */
-function sayWaiting({ name, resource }: { readonly name: string; readonly resource: string }): void {
-  say(
-    `keyturn: ${name} waits for your answer or sign-in at ${resource}. Answer in the Keyturn app, or with: keyturn request`,
-  );
-}
 
 interface Additions {
   readonly account?: string;
@@ -127,7 +117,7 @@ async function bridge(
     endpoint,
     connection,
     account,
-    ...(transport && { transport }),
+    transport,
     stdin: process.stdin,
     stdout: process.stdout,
     say,

@@ -79,7 +79,7 @@ export const command = defineCommand(
       ...scope,
       account: options.account,
       issuer: options.issuer,
-      ...(options['new-client'] ? { newClient: true as const } : {}),
+      newClient: options['new-client'] || undefined,
       timeout,
     } as const;
     // Somebody stopped the broker on purpose: only the first try starts one.
@@ -140,16 +140,13 @@ async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'
     pasteAddress(connection, id, reading.signal).catch(() => undefined);
   };
   // A failure to show the question must not end the sign-in.
-  watchQuestions(
-    connection,
-    { resource },
-    {
-      earlier,
-      // Its page is over at once where this login wants a new client.
-      ...(joined === undefined || request.newClient ? {} : { joined }),
-      ...(method === 'paste' ? { onPage } : {}),
-    },
-  ).catch(() => undefined);
+  const own = {
+    earlier,
+    // Its page is over at once where this login wants a new client.
+    joined: request.newClient ? undefined : joined,
+    onPage: method === 'paste' ? onPage : undefined,
+  };
+  watchQuestions(connection, { resource }, own).catch(() => undefined);
   return () => reading?.abort();
 }
 

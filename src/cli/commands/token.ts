@@ -91,22 +91,21 @@ interface DpopProof {
 
 async function requestFrom({ options, operands }: Input<typeof statement>): Promise<TokenRequest> {
   const [resource] = operands;
-  const {
-    account,
-    status,
-    challenge: header,
-    json = false,
-    'rejected-token-stdin': isRejected = false,
-  } = options;
+  const { status, challenge: header, json = false, 'rejected-token-stdin': isRejected = false } = options;
   const minimumValidity = waitFrom(options['min-validity'], '--min-validity');
   const timeout = waitFrom(options.timeout, '--timeout');
-  if (status === '401' && header === undefined && !isRejected) throw whichToken();
+  // Otherwise the broker would answer with the rejected token: it can't know which one that was.
+  if (status === '401' && header === undefined && !isRejected)
+    throw new KeyturnError('invalid_request', '--status 401 does not say which token was rejected.', {
+      rule: 'A token is replaced once it is known which one its server rejected',
+      hint: 'Give that token on standard input: --rejected-token-stdin. Or name the answer: --challenge TEXT',
+    });
   const challenge = challengeFrom(status, header);
   return {
     params: {
       resource: resourceFrom(resource),
       ...scopeFrom(options.scope),
-      ...accountFrom(account),
+      ...accountFrom(options.account),
       minimumValidity,
       timeout,
       challenge,
@@ -136,21 +135,10 @@ function proofRequestFrom(
   return nonce === undefined ? request : { ...request, nonce };
 }
 
-/** Otherwise the broker would answer with the rejected token: it can't know which one that was. */
-function whichToken(): KeyturnError {
-  return new KeyturnError('invalid_request', '--status 401 does not say which token was rejected.', {
-    rule: 'A token is replaced once it is known which one its server rejected',
-    hint: 'Give that token on standard input: --rejected-token-stdin. Or name the answer: --challenge TEXT',
-  });
-}
-
 function challengeFrom(status: '401' | '403' | undefined, header: string | undefined): Challenge | undefined {
   if (status === undefined && header === undefined) return undefined;
   const assumed = header !== undefined && /insufficient_scope/i.test(header) ? '403' : '401';
-  return {
-    status: (status ?? assumed) === '403' ? 403 : 401,
-    wwwAuthenticate: header,
-  };
+  return { status: (status ?? assumed) === '403' ? 403 : 401, wwwAuthenticate: header };
 }
 
 async function tokenFromStdin(): Promise<string> {
@@ -161,15 +149,13 @@ async function tokenFromStdin(): Promise<string> {
 }
 
 async function ask(request: TokenRequest, reached: () => void): Promise<void> {
-  const connection = forwardedSocket(process.env) ? await connectForwarded(request) : await connect();
+  const isUnattended = request.params.interaction === 'never';
+  // At the far end of a forward this command is an app, paired under its own name: the owner is elsewhere.
+  const connection = forwardedSocket(process.env)
+    ? await (await import('../apps/entry-connect.ts')).connectForwardedToken(isUnattended)
+    : await connect();
   reached();
   return interruptible(connection, () => printToken(connection, request));
-}
-
-/** The owner is elsewhere: this command is an app there, paired under its own name. */
-async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
-  const { connectForwardedToken } = await import('../apps/entry-connect.ts');
-  return connectForwardedToken(params.interaction === 'never');
 }
 
 async function printToken(
@@ -181,10 +167,8 @@ async function printToken(
   try {
     if (rejected !== undefined) {
       const { challenge } = params;
-      const rejection = { access_token: rejected, status: challenge?.status ?? 401 };
-      const { retryAfter } = await connection.rejectToken(
-        challenge ? { ...rejection, challenge } : rejection,
-      );
+      const { status = 401 } = challenge ?? {};
+      const { retryAfter } = await connection.rejectToken({ access_token: rejected, status, challenge });
       // The broker doesn't replace it for now. Asked with the refusal, it says why and gives no token.
       if (retryAfter !== undefined) wanted = { ...params, challenge: challenge ?? { status: 401 } };
     }
@@ -201,11 +185,19 @@ async function printToken(
     if (json) printJson(proof ? { ...token, proof } : token);
     else if (proofRequest) for (const line of headersOf(token, proof)) print(line);
     else print(token.access_token);
-    if (isBound(token) && !proofRequest) sayBound();
+    if (isBound(token) && !proofRequest)
+      say(
+        'keyturn: this token is bound to a DPoP key: each request with it needs a proof. --dpop METHOD prints both for one request.',
+      );
     const { expires_in: left = Infinity } = token;
-    if (left < (params.minimumValidity ?? 0)) warnShorterLife(left);
+    // The broker has fetched a new one where that would live longer.
+    if (left < (params.minimumValidity ?? 0))
+      say(
+        `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
+      );
   } catch (error) {
-    throw await namingVersions(error, connection);
+    const { explained } = await import('../broker/versions.ts');
+    throw explained(error, connection);
   } finally {
     clearTimeout(watching);
   }
@@ -214,23 +206,4 @@ async function printToken(
 /** RFC 9449 §7.1, RFC 6750 §2.1. */
 function headersOf({ access_token: token }: TokenResult, proof: string | undefined | false): string[] {
   return proof ? [`Authorization: DPoP ${token}`, `DPoP: ${proof}`] : [`Authorization: Bearer ${token}`];
-}
-
-function sayBound(): void {
-  say(
-    'keyturn: this token is bound to a DPoP key: each request with it needs a proof. --dpop METHOD prints both for one request.',
-  );
-}
-
-/** `left` in seconds. The broker has fetched a new one where that would live longer. */
-function warnShorterLife(left: number): void {
-  say(
-    `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
-  );
-}
-
-/** Loaded only where something is to be explained. */
-async function namingVersions(error: unknown, connection: Connection): Promise<unknown> {
-  const { explained } = await import('../broker/versions.ts');
-  return explained(error, connection);
 }

@@ -8,6 +8,7 @@ import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
+import { connectCommand } from '../apps/entry.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
@@ -111,10 +112,8 @@ async function sayWhatFollows(open: readonly BridgeEntry[]): Promise<void> {
     say(
       'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
-  for (const { endpoint, as, account } of open) {
-    const option = account === undefined ? '' : ` ${shellWord(`--account=${account}`)}`;
-    say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}${option}`);
-  }
+  for (const { endpoint: resource, as: name, account } of open)
+    say(`  ${connectCommand({ name, resource, account })}`);
   say('keyturn: `keyturn setup undo` restores everything.');
 }
 

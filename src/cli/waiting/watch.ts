@@ -18,9 +18,9 @@ export interface OwnLogin {
   /** Ids of the questions that were open before: another request's, which this terminal is not about. */
   readonly earlier: ReadonlySet<string>;
   /** Of these, the sign-in that this one waits along with. */
-  readonly joined?: string;
+  readonly joined?: string | undefined;
   /** Called with the id of the sign-in's page once it was shown; absent where the browser is here. */
-  readonly onPage?: (id: string) => void;
+  readonly onPage?: ((id: string) => void) | undefined;
 }
 
 /** What this terminal asks for. */
@@ -135,13 +135,13 @@ interface SignIn {
 export async function questionsBefore(
   connection: WatchedConnection,
   signIn: SignIn,
-): Promise<{ readonly earlier: ReadonlySet<string>; readonly joined?: string }> {
+): Promise<Pick<OwnLogin, 'earlier' | 'joined'>> {
   const open = await openQuestions(connection);
   const earlier = new Set(open.map((question) => text(question, 'id')));
   // While the app runs, nobody joins the sign-in of another command.
   if (connection.capabilities.includes(appCapability)) return { earlier };
   const joined = open.find((question) => isEqual(question, signIn));
-  return { earlier, ...(joined === undefined ? {} : { joined: text(joined, 'id') }) };
+  return { earlier, joined: joined && text(joined, 'id') };
 }
 
 function isEqual(question: Fields, { resource, account = '', method }: SignIn): boolean {
