@@ -181,7 +181,7 @@ class Bridge {
 
   async #serve(request: JSONRPCRequest, size: number, signal: AbortSignal): Promise<void> {
     this.#count(size);
-    const answering = this.#answerTo(request, signal, this.#inOrder);
+    const answering = this.#answerTo(request, signal);
     if (request.method === 'initialize') this.#inOrder = answering;
     const answer = await answering;
     // Before the client has the answer: then the id is free again.
@@ -192,13 +192,9 @@ class Bridge {
   }
 
   /** Undefined where the client waits for none: it has cancelled the request. */
-  async #answerTo(
-    request: JSONRPCRequest,
-    signal: AbortSignal,
-    before: Promise<unknown>,
-  ): Promise<Answer | undefined> {
+  async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
-      await untilAborted(before, signal);
+      await untilAborted(this.#inOrder, signal);
       const answer = await this.#pages.request(request, signal);
       return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {

@@ -69,36 +69,14 @@ type Credential = TokenResult | ApiKeyResult;
 /** Tokens in use by one app at one moment: the present one, and those of requests that are still under way. */
 const maxAccepted = 8;
 
-/** Which of the latest tokens the server has taken: a later rejection of one says less about the token. */
-class AcceptedTokens {
-  readonly #ids = new Set<string>();
-
-  has(tokenId: string): boolean {
-    return this.#ids.has(tokenId);
-  }
-
-  /**
-   * RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing, and neither does
-   * a redirect: a gateway may give it without a look at the token.
-   */
-  note(credential: Credential, { status }: Response): void {
-    if ('kind' in credential) return;
-    const { tokenId } = credential;
-    const saysNothing = status >= 500 || redirectStatuses.has(status);
-    if (status === 401 || saysNothing || this.#ids.has(tokenId)) return;
-    this.#ids.add(tokenId);
-    const [oldest] = this.#ids;
-    if (this.#ids.size > maxAccepted && oldest !== undefined) this.#ids.delete(oldest);
-  }
-}
-
 class AuthorizedFetch {
   readonly #connection: Connection;
   readonly #options: FetchOptions;
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
   readonly #maxAttempts: number;
-  readonly #worked = new AcceptedTokens();
+  /** Which of the latest tokens the server has taken: a later rejection of one says less about the token. */
+  readonly #accepted = new Set<string>();
   readonly #dpopRequests: DpopRequests;
 
   constructor(connection: Connection, options: FetchOptions) {
@@ -122,7 +100,7 @@ class AuthorizedFetch {
       const sent = await this.#send(request, credential);
       const { response } = sent;
       credential = sent.credential;
-      this.#worked.note(credential, response);
+      this.#note(credential, response);
       const moved = redirects < maxRedirects ? redirected(this.#endpoint, request, response) : undefined;
       if (moved) {
         redirects += 1;
@@ -144,6 +122,17 @@ class AuthorizedFetch {
       // Frees the connection that the answer came on.
       await response.body?.cancel();
     }
+  }
+
+  /**
+   * RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing, and neither does
+   * a redirect: a gateway may give it without a look at the token.
+   */
+  #note(credential: Credential, { status }: Response): void {
+    if ('kind' in credential || status === 401 || status >= 500 || redirectStatuses.has(status)) return;
+    this.#accepted.add(credential.tokenId);
+    const [oldest] = this.#accepted;
+    if (this.#accepted.size > maxAccepted && oldest !== undefined) this.#accepted.delete(oldest);
   }
 
   async #getCredential(request: ReplayableRequest): Promise<Credential> {
@@ -204,7 +193,7 @@ class AuthorizedFetch {
     const { tokenId } = token;
     const { status } = challenge;
     const operation = operationOf(request);
-    const worked = this.#worked.has(tokenId);
+    const worked = this.#accepted.has(tokenId);
     const { signal } = request;
     const verdict: Partial<TokenRejectResult> =
       status === 401

@@ -136,7 +136,8 @@ async function moveApiKeys(
       standings.set(entry, isSame ? standing : otherApiKey);
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
       // An earlier run moved it, and could not change the file then, or `setup undo` put it back.
-      const isStored = await isStoredApiKey(entry, ask);
+      const { endpoint: resource, key } = entry;
+      const isStored = key !== undefined && (await ask('apiKey.compare', { resource, ...key })).same;
       if (isStored) first.set(entry.endpoint, entry);
       standings.set(
         entry,
@@ -154,16 +155,6 @@ async function moveApiKeys(
   return standings;
 }
 
-async function isStoredApiKey({ endpoint, key }: Switch, ask: AskOwner): Promise<boolean> {
-  return key !== undefined && (await ask('apiKey.compare', { resource: endpoint, ...key })).same;
-}
-
-function keyFailedWhy({ message, hint }: KeyturnError): string {
-  const sentence = message.endsWith('.') ? message : `${message}.`;
-  const next = hint === undefined ? '' : ` ${/[.!?]$/.test(hint) ? hint : `${hint}.`}`;
-  return `Keyturn could not store its key: ${sentence}${next} Then try again.`;
-}
-
 async function moveApiKey({ endpoint, key }: Switch, ask: AskOwner): Promise<ApiKeyStanding> {
   if (!key) return { secret: 'sealed' };
   try {
@@ -172,6 +163,9 @@ async function moveApiKey({ endpoint, key }: Switch, ask: AskOwner): Promise<Api
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     if (error.reason === 'oauth_offered') return { secret: 'sealed' };
-    return { why: keyFailedWhy(error) };
+    const { message, hint } = error;
+    const sentence = message.endsWith('.') ? message : `${message}.`;
+    const next = hint === undefined ? '' : ` ${/[.!?]$/.test(hint) ? hint : `${hint}.`}`;
+    return { why: `Keyturn could not store its key: ${sentence}${next} Then try again.` };
   }
 }

@@ -100,7 +100,10 @@ function readOnly(entry: Members, own: OwnCommand): OwnReading {
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0)
-    return startsBridge(words) && exposedIn({ args: words }).length > 0 ? unknownStart : { kind: 'other' };
+    // A program in the place of the bridge is told a server's URL.
+    return words.some((word) => /^https?:\/\//i.test(word)) && exposedIn({ args: words }).length > 0
+      ? unknownStart
+      : { kind: 'other' };
   if ('command' in entry || 'args' in entry) return left('its command has an unknown form');
   const headerMembers = headerNames.filter((name) => name in entry);
   // opencode: `false` says that nobody signs in.
@@ -120,9 +123,6 @@ function readOnly(entry: Members, own: OwnCommand): OwnReading {
   if (reading.kind !== 'switch' || !filled) return reading;
   return left('a header takes its value from a variable');
 }
-
-/** A program in the place of the bridge: it is told a server's URL. */
-const startsBridge = (words: readonly string[]): boolean => words.some((word) => /^https?:\/\//i.test(word));
 
 function started(entry: Members, { by, program, behind }: KeyturnStart, own: OwnCommand): OwnReading {
   const reading = bridged(entry, behind, own);
@@ -156,7 +156,14 @@ function bridged(
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
-  if (foreign === 'KEYTURN_HOME') return otherHome(env[foreign], own.env[foreign]);
+  if (foreign === 'KEYTURN_HOME') {
+    const here = own.env[foreign];
+    const change =
+      here === undefined ? 'remove that variable from it' : `set that variable to ${quoted(here)}`;
+    return left(
+      `it gets its tokens from another home, ${quoted(env[foreign] ?? '')} (KEYTURN_HOME). To let it use this one, ${change}`,
+    );
+  }
   if (foreign !== undefined) return changing(foreign);
   // Setup writes none of them: with one, the same command may be another program.
   const member = Object.keys(entry).find((name) => runName.test(name) && !envNames.includes(name));
@@ -169,13 +176,6 @@ function bridged(
   } catch {
     return { kind: 'bridge' };
   }
-}
-
-function otherHome(home = '', here?: string): OwnReading {
-  const change = here === undefined ? 'remove that variable from it' : `set that variable to ${quoted(here)}`;
-  return left(
-    `it gets its tokens from another home, ${quoted(home)} (KEYTURN_HOME). To let it use this one, ${change}`,
-  );
 }
 
 const changing = (name: string): OwnReading =>

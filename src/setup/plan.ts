@@ -57,17 +57,16 @@ export function findingsIn(
     const isDoubled = (name = ''): boolean => names.indexOf(name) !== names.lastIndexOf(name);
     return places.flatMap((place, index) => {
       const finding = findingAt(config, text, place, own) ?? [];
-      return 'edits' in finding && isDoubled(names[index]) ? doubled(finding, place) : finding;
+      if (!('edits' in finding) || !isDoubled(names[index])) return finding;
+      const { entry, way, gone } = finding;
+      // Clients read one of them, and undo could not tell them apart.
+      const why = 'its name is there twice';
+      return { kind: 'left' as const, entry, way, why, exposed: exposedIn(place.members), gone };
     });
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;
     throw error;
   }
-}
-
-/** Clients read one of them, and undo could not tell them apart. */
-function doubled({ entry, way, gone }: Switch, { members }: Place): Left {
-  return { kind: 'left', entry, way, why: 'its name is there twice', exposed: exposedIn(members), gone };
 }
 
 function findingAt(config: ConfigFile, text: string, place: Place, own: OwnCommand): Finding | undefined {

@@ -38,7 +38,7 @@ export async function checkHome(paths: HomePaths, env: NodeJS.ProcessEnv): Promi
         ? await refusalOf('file.unsafe', async () => checkFiles(paths))
         : []),
       ...findings,
-      ...keyFindings(paths),
+      ...(await keyFindings(paths)),
       ...[paths.state, paths.config].flatMap(roomFindings),
     ],
   };
@@ -91,20 +91,14 @@ function recorded(
   }
 }
 
-function keyFindings(paths: HomePaths): Finding[] {
-  const unusable = (kind: 'file.unsafe' | 'key.unusable', file: string): Finding[] => {
-    try {
-      readAppKeyFile(file);
-      return [];
-    } catch (error) {
-      return [findingOf(kind, error)];
-    }
-  };
-  const folder = path.join(paths.config, 'apps');
-  const names = keyNames(folder);
+async function keyFindings(paths: HomePaths): Promise<Finding[]> {
+  const owner = ownerKeyFile(paths);
+  const ofApps = keyNames(path.join(paths.config, 'apps')).map(async (name) =>
+    refusalOf('key.unusable', () => readAppKeyFile(keyFileOf(paths, name))),
+  );
   return [
-    ...(existsSync(ownerKeyFile(paths)) ? unusable('file.unsafe', ownerKeyFile(paths)) : []),
-    ...names.flatMap((name) => unusable('key.unusable', keyFileOf(paths, name))),
+    ...(existsSync(owner) ? await refusalOf('file.unsafe', () => readAppKeyFile(owner)) : []),
+    ...(await Promise.all(ofApps)).flat(),
   ];
 }
 

@@ -30,7 +30,8 @@ export const jsonFormat: Format = {
     const first = properties.get(anchor);
     if (!first || properties.size !== propertiesOf(entry).length) return undefined;
     const at = place.from;
-    const column = indentOf(text, at + first.offset);
+    // The line break and the white space before a member, where it begins its line.
+    const column = /\r?\n[ \t]*$/.exec(text.slice(0, at + first.offset))?.[0];
     const write = (value: unknown): string => written(value, column);
     const added = Object.entries(members)
       .filter(([name, value]) => value !== undefined && (!properties.has(name) || name === anchor))
@@ -91,11 +92,6 @@ const replaced = (at: number, { offset, length }: Node, text: string): Edit => (
   to: at + offset + length,
   text,
 });
-
-/** The line break and the white space before a member, where it begins its line. Else undefined. */
-function indentOf(text: string, at: number): string | undefined {
-  return /\r?\n[ \t]*$/.exec(text.slice(0, at))?.[0];
-}
 
 /** In the file's own indentation; on one line where the entry is. */
 function written(value: unknown, column: string | undefined): string {
