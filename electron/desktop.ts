@@ -24,29 +24,19 @@ import { channelHandlers } from './windows/channel-handlers.ts';
 import { TrayController } from './tray-controller.ts';
 import { applicationMenu } from './windows/application-menu.ts';
 import { pageFolder, preloadFile } from './base/files.ts';
-import {
-  askOfTray,
-  mayOpenAgain,
-  mayRemoveService,
-  sayRefusedSwitches,
-  sayStartFailed,
-} from './windows/dialogs.ts';
+import { mayOpenAgain, mayRemoveService, sayRefusedSwitches, sayStartFailed } from './windows/dialogs.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
-import { ClientSetup, type ClientSetupParts } from './windows/client-setup.ts';
+import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { broughtCommand, commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
 import { stopBeforeQuit } from './system/orderly-quit.ts';
-import { watchPower } from './system/power.ts';
 import { PreferenceFile } from './system/preferences.ts';
-import { ScreenChoice } from './system/screen-choice.ts';
 import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
-import { MissingTray, showsTray } from './tray/missing-tray.ts';
-import type { MissingTrayParts } from './tray/missing-tray.ts';
-import { untilTrayIsShown } from './tray/tray-host.ts';
+import { missingTray, showsTray, untilTrayIsShown } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { replaceRunningDaemon } from './system/replace-daemon.ts';
@@ -223,7 +213,6 @@ interface DesktopParts {
 /** Connects the tray, the windows and the system's events with the daemon. */
 function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
-  const screenChoice = new ScreenChoice(owner);
   const windows = newWindows(options, preferences, log);
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // A clone that somebody tries must not take the place of the installed app.
@@ -241,7 +230,6 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     owner,
     windows,
     screenLock,
-    screenChoice,
     preferences,
     loginItem: atLogin,
     signInPages: pages,
@@ -250,35 +238,48 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     log: log.write,
   });
   made.controller = controller;
+  const preferencesChanged = (): void => controller.noteChange('preferences.changed');
   const handlers = channelHandlers({
     owner,
-    clientSetup: clientSetup(options.env, paths, { owner, network: daemon.broker.parts.network }),
+    clientSetup: new ClientSetup({
+      env: options.env,
+      brought: broughtCommand({ env: options.env, isPackaged: app.isPackaged }),
+      stateFolder: paths.state,
+      owner,
+      network: daemon.broker.parts.network,
+    }),
     windows,
     preferences,
     loginItem: atLogin,
-    screenChoice,
     screenLock,
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),
     restart: () => restart(options),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
-    preferencesChanged: () => controller.noteChange('preferences.changed'),
+    preferencesChanged,
   });
   answerWindows(ipcMain, windows, handlers);
-  tellOfMissingTray(options, {
-    preferences,
-    loginItem: atLogin,
-    preferencesChanged: () => controller.noteChange('preferences.changed'),
-    log,
+  const { env, showsTray: isShown = () => showsTray(env) } = options;
+  const windowsClosed = missingTray({ preferences, loginItem: atLogin, isShown, preferencesChanged });
+  app.on('window-all-closed', () => {
+    windowsClosed().catch(() => log.write('app: a window at login could not be offered or set up'));
   });
-  watchPower(powerMonitor, {
-    resumed: () => {
-      daemon.resumed();
-      void controller.refresh();
-    },
-    shuttingDown: () => app.quit(),
-  });
+  watchPower(daemon, controller);
   return controller;
+}
+
+/** Timers stood still while the machine slept, and the network may be another one. */
+function watchPower(daemon: Pick<Daemon, 'resumed'>, controller: TrayController): void {
+  powerMonitor.on('resume', () => {
+    daemon.resumed();
+    void controller.refresh();
+  });
+  // Linux and macOS. Without the delay a rotation under way would be cut. Electron's types leave the event out.
+  const shutDown = (event?: { preventDefault(): void }): void => {
+    event?.preventDefault();
+    app.quit();
+  };
+  powerMonitor.on('shutdown', shutDown);
 }
 
 /** Once this process has ended. */
@@ -286,15 +287,6 @@ function restart({ args, env }: DesktopOptions): void {
   const [execPath = process.execPath] = commandOf({ env, isPackaged: app.isPackaged });
   app.relaunch({ execPath, args: args.filter((arg) => arg !== hiddenSwitch) });
   app.quit();
-}
-
-function clientSetup(
-  env: NodeJS.ProcessEnv,
-  { state }: HomePaths,
-  asked: Pick<ClientSetupParts, 'owner' | 'network'>,
-): ClientSetup {
-  const brought = broughtCommand({ env, isPackaged: app.isPackaged });
-  return new ClientSetup({ env, brought, stateFolder: state, ...asked });
 }
 
 /** The app's windows. If a page crashes, they offer to open it again. */
@@ -313,24 +305,6 @@ function newWindows({ after = realAfter }: DesktopOptions, preferences: Preferen
     sessionEnds: () => app.quit(),
   });
   return windows;
-}
-
-type MissingTrayNeeds = Omit<MissingTrayParts, 'showsTray' | 'ask'> & { readonly log: Log };
-
-function tellOfMissingTray(
-  { env, showsTray: isShown = () => showsTray(env) }: DesktopOptions,
-  { log, ...needs }: MissingTrayNeeds,
-): void {
-  const missingTray = new MissingTray({
-    ...needs,
-    showsTray: isShown,
-    ask: askOfTray,
-  });
-  app.on('window-all-closed', () => {
-    missingTray
-      .windowsClosed()
-      .catch(() => log.write('app: a window at login could not be offered or set up'));
-  });
 }
 
 function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignInPages {

@@ -5,14 +5,14 @@
  * Invariant: shows what the broker says now, and remembers only what it read last.
  */
 import { net } from 'electron';
-import { RepeatedWork } from './tray/repeated-work.ts';
+import { repeatedWork } from './tray/repeated-work.ts';
 import type { InProcessOwner } from '../src/daemon/methods/dispatch.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';
 import type { TrayAction } from './tray/menu.ts';
 import { Notifications } from './tray/notifications.ts';
 import type { PreferenceFile } from './system/preferences.ts';
-import type { ScreenChoice } from './system/screen-choice.ts';
+import { locksWithScreen } from './system/screen-lock.ts';
 import type { ScreenLock } from './system/screen-lock.ts';
 import type { SignInPages } from './tray/sign-in-pages.ts';
 import { cardOf, isCard, changesSince, readSummary } from './base/summary.ts';
@@ -25,7 +25,6 @@ export interface TrayControllerParts {
   readonly windows: Windows;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
-  readonly screenChoice: ScreenChoice;
   readonly screenLock: Pick<ScreenLock, 'close'>;
   readonly signInPages: SignInPages;
   readonly quit: () => void;
@@ -57,7 +56,8 @@ export class TrayController {
   #isClosed = false;
   /** Ids of the questions that had a card at the last look. */
   #raised: ReadonlySet<string> = new Set();
-  readonly #refreshing = new RepeatedWork(() => this.#showNewest());
+  /** Reads the broker's state and shows it. Calls during a read lead to one more after it. */
+  readonly refresh = repeatedWork(() => this.#showNewest());
 
   constructor(parts: TrayControllerParts) {
     this.#parts = parts;
@@ -83,11 +83,6 @@ export class TrayController {
   noteChange(change: Change): void {
     this.#parts.windows.notifyChange(change);
     void this.refresh();
-  }
-
-  /** Reads the broker's state and shows it. Calls during a read lead to one more after it. */
-  async refresh(): Promise<void> {
-    await this.#refreshing.run();
   }
 
   async #showNewest(): Promise<void> {
@@ -198,17 +193,16 @@ export class TrayController {
 
   /** The screen was locked: the vault too, if the user wants that. */
   screenLocked(): void {
-    void this.#lockWithScreen().catch((error: unknown) => this.#failed(error));
+    const lock = async (): Promise<void> => {
+      if (await locksWithScreen(this.#parts.owner)) await this.lock();
+    };
+    void lock().catch((error: unknown) => this.#failed(error));
   }
 
   /** Locks of the screen are no longer heard: the vault is locked as if the screen had been. */
   screenLockLost(): void {
     this.#parts.log('app: locks of the screen are not heard any more');
     this.screenLocked();
-  }
-
-  async #lockWithScreen(): Promise<void> {
-    if (await this.#parts.screenChoice.isOn()) await this.lock();
   }
 
   close(): void {

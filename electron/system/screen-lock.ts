@@ -6,6 +6,8 @@
  * not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
  */
 import type { PowerMonitor } from 'electron';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import { BusListener } from './bus-listener.ts';
 import type { ListenerFailure, LockSignals } from './bus-listener.ts';
 import { logind } from './logind.ts';
@@ -17,6 +19,16 @@ export type ScreenLockState = 'listening' | 'starting' | ListenerFailure | 'noSy
 export interface ScreenLock {
   readonly state: ScreenLockState;
   close(): void;
+}
+
+/** Whether the vault is locked with the screen: a setting of the document's. One that can't be read counts as on. */
+export async function locksWithScreen(owner: Pick<InProcessOwner, 'call'>): Promise<boolean> {
+  try {
+    const { settings } = methods['settings.get'].result.parse(await owner.call('settings.get', {}));
+    return settings['lockWithScreen'] === true;
+  } catch {
+    return true;
+  }
 }
 
 export interface ScreenLockOptions {
@@ -98,11 +110,8 @@ class LinuxScreenLock implements ScreenLock {
 
   /** All of them have to listen: each hears of locks that the others don't. */
   #changed(): void {
-    const state = this.#listeners.map((listener) => listener.state).find((one) => one !== 'listening');
-    this.#become(state ?? 'listening');
-  }
-
-  #become(state: ScreenLockState): void {
+    const silent = this.#listeners.find(({ state }) => state !== 'listening');
+    const state = silent?.state ?? 'listening';
     if (state === this.#state) return;
     this.#state = state;
     this.#onChange();
@@ -165,15 +174,12 @@ class KeptListener {
     this.#become(why === 'noBus' && this.#signals.bus === 'system' ? 'noSystemBus' : why);
     const pause = pauses[this.#failures];
     this.#failures += 1;
-    if (this.#failures > pauses.length) this.#lose();
+    // Told once: the user who unlocks then goes on without it, and the switch says so until it listens again.
+    if (this.#failures > pauses.length && !this.#isLost) {
+      this.#isLost = true;
+      this.#options.onLost();
+    }
     this.#cancelStart = this.#after(pause ?? longPause, () => this.#start());
-  }
-
-  /** Told once: the user who unlocks then goes on without it, and the switch says so until it listens again. */
-  #lose(): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    this.#options.onLost();
   }
 
   #become(state: ScreenLockState): void {

@@ -6,7 +6,9 @@
  */
 import { bus, withBus } from '../../src/daemon/system/bus-questions.ts';
 import type { AskBus } from '../../src/daemon/system/bus-questions.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { words } from '../base/words.ts';
+import { askOfTray } from '../windows/dialogs.ts';
 import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
 
@@ -35,39 +37,46 @@ export async function hasHost(ask: AskBus): Promise<boolean> {
   return isThere !== false;
 }
 
+/** Seconds: a slow machine shows its panel within them. */
+const patience = 60;
+
+/**
+ * The wait for what shows icons, a look a second: at login the app may start before the panel. Electron looks for it
+ * once, when the first icon is made; an icon that is made too early stays unseen. False: nothing shows icons.
+ */
+export async function untilTrayIsShown(isShown: () => Promise<boolean>, after: After): Promise<boolean> {
+  for (let seconds = 0; seconds < patience; seconds += 1) {
+    if (await isShown()) return true;
+    await new Promise<void>((resolve) => void after(1000, resolve));
+  }
+  return isShown();
+}
+
 export interface MissingTrayParts {
   readonly preferences: Pick<PreferenceFile, 'choices' | 'choose'>;
   readonly loginItem: Pick<LoginItem, 'set'>;
-  readonly showsTray: () => Promise<boolean>;
-  /** Shows a message with these buttons. Resolves with the number of the one that was pressed. */
-  readonly ask: (message: string, detail: string, buttons: string[]) => Promise<number>;
+  readonly isShown: () => Promise<boolean>;
   readonly preferencesChanged: () => void;
 }
 
-export class MissingTray {
-  readonly #parts: MissingTrayParts;
-  #isAsking = false;
-
-  constructor(parts: MissingTrayParts) {
-    this.#parts = parts;
-  }
-
-  /** The last window closed. Throws `file_unreadable`. */
-  async windowsClosed(): Promise<void> {
-    const { preferences, loginItem, ask, preferencesChanged } = this.#parts;
-    if (this.#isAsking || preferences.choices().isTrayTold) return;
-    this.#isAsking = true;
+/** What to do when the last window closes. It throws `file_unreadable`. */
+export function missingTray(parts: MissingTrayParts): () => Promise<void> {
+  const { preferences, loginItem, isShown, preferencesChanged } = parts;
+  let isAsking = false;
+  return async () => {
+    if (isAsking || preferences.choices().isTrayTold) return;
+    isAsking = true;
     try {
-      if (await this.#parts.showsTray()) return;
+      if (await isShown()) return;
       // First: it is said once, whatever becomes of the answer.
       preferences.choose({ isTrayTold: true });
       const buttons = [words().noTrayDone, words().noTrayWindow];
-      if ((await ask(words().noTray, words().noTrayWhat, buttons)) !== 1) return;
+      if ((await askOfTray(words().noTray, words().noTrayWhat, buttons)) !== 1) return;
       preferences.choose({ windowAtLogin: true });
       await loginItem.set(true);
       preferencesChanged();
     } finally {
-      this.#isAsking = false;
+      isAsking = false;
     }
-  }
+  };
 }

@@ -13,7 +13,7 @@ import type { WindowHandlers } from './ipc.ts';
 import type { ClientSetup } from './client-setup.ts';
 import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
-import type { ScreenChoice } from '../system/screen-choice.ts';
+import { locksWithScreen } from '../system/screen-lock.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
 import { cardOf, isCard, type Question } from '../base/summary.ts';
@@ -25,7 +25,6 @@ export interface HandlerParts {
   readonly clientSetup: Pick<ClientSetup, 'look' | 'apply' | 'undo'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
-  readonly screenChoice: ScreenChoice;
   readonly windows: Pick<Windows, 'fitCard' | 'noteAnswer'>;
   readonly screenLock: Pick<ScreenLock, 'state'>;
   readonly signInPages: SignInPages;
@@ -65,7 +64,7 @@ const needsPress = (channel: ChannelName): boolean =>
   pressedHere.has(channel) || (isMethod(channel) && alwaysWidens(channel));
 
 export function channelHandlers(parts: HandlerParts): WindowHandlers {
-  const special = { ...appHandlers(parts), ...proxyHandlers(parts), ...guardedHandlers(parts) };
+  const special = { ...appHandlers(parts), ...guardedHandlers(parts) };
   return (window) => async (channel, params) => {
     window.updateGuard();
     if (needsPress(channel)) window.guard.approve();
@@ -89,10 +88,10 @@ async function toBroker(
 
 /** What the broker knows nothing of. */
 function appHandlers(parts: HandlerParts): Handlers {
-  const { clientSetup, preferences, loginItem, screenChoice, screenLock, windows } = parts;
+  const { owner, clientSetup, preferences, loginItem, screenLock, windows } = parts;
   const shownPreferences = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
-    lockWithScreen: await screenChoice.isOn(),
+    lockWithScreen: await locksWithScreen(owner),
     openAtLogin: await loginItem.isOn(),
     screenLock: screenLock.state,
   });
@@ -110,10 +109,17 @@ function appHandlers(parts: HandlerParts): Handlers {
       await parts.copy(text);
       return {};
     },
+    'proxy.copy': async (_window, { proxy }) => {
+      const { proxies } = methods['proxy.list'].result.parse(await owner.call('proxy.list', {}));
+      const found = proxies.find(({ id, name }) => id === proxy || name === proxy);
+      if (!found) throw new KeyturnError('not_found', 'This proxy is no longer there.');
+      await parts.copy(found.url);
+      return {};
+    },
     'vault.useFile': async () => {
       // A file that the keychain opens would be no help.
-      await parts.owner.call('settings.set', { name: 'vaultKey', value: 'passphrase' });
-      await parts.owner.call('settings.set', { name: 'vault', value: 'sealed-file' });
+      await owner.call('settings.set', { name: 'vaultKey', value: 'passphrase' });
+      await owner.call('settings.set', { name: 'vault', value: 'sealed-file' });
       parts.restart();
       return {};
     },
@@ -123,26 +129,14 @@ function appHandlers(parts: HandlerParts): Handlers {
     'preferences.get': shownPreferences,
     'preferences.set': async ({ guard }, { openAtLogin, lockWithScreen, ...choices }) => {
       // The vault would stay open behind a locked screen: no page decides that by itself.
-      if (lockWithScreen === false && (await screenChoice.isOn())) guard.approve();
-      if (lockWithScreen !== undefined) await screenChoice.set(lockWithScreen);
+      if (lockWithScreen === false && (await locksWithScreen(owner))) guard.approve();
+      if (lockWithScreen !== undefined)
+        await owner.call('settings.set', { name: 'lockWithScreen', value: lockWithScreen });
       // The system remembers it, so it works where our own file can't be read.
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
       parts.preferencesChanged();
       return shownPreferences();
-    },
-  };
-}
-
-/** What a window may do with the address of a proxy. */
-function proxyHandlers({ owner, copy }: HandlerParts): Handlers {
-  return {
-    'proxy.copy': async (_window, { proxy }) => {
-      const { proxies } = methods['proxy.list'].result.parse(await owner.call('proxy.list', {}));
-      const found = proxies.find(({ id, name }) => id === proxy || name === proxy);
-      if (!found) throw new KeyturnError('not_found', 'This proxy is no longer there.');
-      await copy(found.url);
-      return {};
     },
   };
 }

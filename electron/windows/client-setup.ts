@@ -17,7 +17,7 @@ import { isSwitch, survey, type SurveyedConfig } from '../../src/setup/survey.ts
 import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
-import type { ResultOn } from '../bridge/channels.ts';
+import type { ParamsOn, ResultOn } from '../bridge/channels.ts';
 
 export interface ClientSetupParts {
   /** The app's. */
@@ -39,16 +39,13 @@ interface Look {
 }
 
 export class ClientSetup {
-  readonly #env: ClientSetupParts['env'];
-  readonly #brought: string | undefined;
+  readonly #parts: ClientSetupParts;
   readonly #home: SetupHome;
-  readonly #network: NetworkFor;
   #last: Look | undefined;
 
-  constructor({ env, brought, stateFolder, owner, network }: ClientSetupParts) {
-    this.#network = network;
-    this.#env = env;
-    this.#brought = brought;
+  constructor(parts: ClientSetupParts) {
+    this.#parts = parts;
+    const { stateFolder, owner } = parts;
     // The schema looked up by the method's name parses to that method's answer; the compiler can't follow the lookup.
     const ask = (async (method: keyof typeof methods & Parameters<AskOwner>[0], params: unknown) =>
       methods[method].result.parse(await owner.call(method, params))) as AskOwner;
@@ -57,15 +54,14 @@ export class ClientSetup {
 
   /** What is in the clients' files now. Throws what the system refuses. */
   async look(): Promise<ResultOn<'setup.look'>> {
-    const home = this.#env['HOME'] ?? homedir();
-    const command = installedCommand(this.#env, home, this.#brought);
+    const { env, brought, network } = this.#parts;
+    const home = env['HOME'] ?? homedir();
+    const command = installedCommand(env, home, brought);
     const runs = await backupsIn(this.#home.stateFolder);
     const common = { look: randomUUID(), runs: runs.length };
     if (!command) return { ...common, clients: [] };
-    const files = await leaveOpenServers(
-      await survey({ home, own: command, withVersioned: false }),
-      this.#network,
-    );
+    const surveyed = await survey({ home, own: command, withVersioned: false });
+    const files = await leaveOpenServers(surveyed, network);
     const ids = new Map(files.flatMap(({ findings }) => findings).map((finding) => [finding, randomUUID()]));
     this.#last = { id: common.look, files, ids };
     const clients = files.map(({ config: { title, file }, findings, left }) => ({
@@ -78,24 +74,14 @@ export class ClientSetup {
   }
 
   /** Changes these entries. Throws `invalid_request` where there was another look since. */
-  async apply({
-    look,
-    entries,
-  }: {
-    readonly look: string;
-    readonly entries: readonly string[];
-  }): Promise<ResultOn<'setup.apply'>> {
+  async apply({ look, entries }: ParamsOn<'setup.apply'>): Promise<ResultOn<'setup.apply'>> {
     const last = this.#last;
     if (last?.id !== look) throw lookedAgain();
     // A look counts for one change: afterwards the files say something else.
     this.#last = undefined;
-    const chosen = new Set(entries);
-    const files = last.files.map((file) => ({
-      ...file,
-      findings: file.findings.filter(
-        (finding) => isSwitch(finding) && chosen.has(last.ids.get(finding) ?? ''),
-      ),
-    }));
+    const isChosen = (finding: Finding): boolean =>
+      isSwitch(finding) && entries.includes(last.ids.get(finding) ?? '');
+    const files = last.files.map((file) => ({ ...file, findings: file.findings.filter(isChosen) }));
     return { results: [...(await applySetup(files, this.#home))] };
   }
 
@@ -110,15 +96,8 @@ function shown(finding: Finding, id: string): ResultOn<'setup.look'>['clients'][
   if (finding.kind === 'bridge') return { id, name, kind: 'bridge', exposed: [] };
   if (finding.kind === 'left')
     return { id, name, kind: 'left', why: finding.why, exposed: [...finding.exposed] };
-  const { endpoint, key } = finding;
-  return {
-    id,
-    name,
-    kind: 'switch',
-    endpoint,
-    change: [...finding.shown],
-    exposed: key ? [key.header] : [],
-  };
+  const { endpoint, key, shown: change } = finding;
+  return { id, name, kind: 'switch', endpoint, change: [...change], exposed: key ? [key.header] : [] };
 }
 
 function lookedAgain(): KeyturnError {

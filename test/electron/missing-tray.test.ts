@@ -2,9 +2,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasHost, showsTray } from '../../electron/tray/missing-tray.ts';
+import { hasHost, showsTray, untilTrayIsShown } from '../../electron/tray/missing-tray.ts';
 import type { BusCall, BusValue } from '../../src/daemon/system/bus-questions.ts';
-import { untilTrayIsShown } from '../../electron/tray/tray-host.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';

@@ -68,18 +68,16 @@ export async function startPageBroker() {
   const openedPages: string[] = [];
   const asked: string[] = [];
   const answered: string[] = [];
-  const choice = (name: 'openAtLogin' | 'lockWithScreen') => ({
-    isOn: async () => preferences[name],
-    set: async (isOn: boolean) => void (preferences[name] = isOn),
-  });
   const handler = handlerOver(owner, {
     clientSetup,
     preferences: {
       choices: () => preferences,
       choose: (chosen: object) => Object.assign(preferences, chosen),
     },
-    loginItem: choice('openAtLogin'),
-    screenChoice: choice('lockWithScreen'),
+    loginItem: {
+      isOn: async () => preferences.openAtLogin,
+      set: async (isOn: boolean) => void (preferences.openAtLogin = isOn),
+    },
     screenLock,
     exportAudit: () => exportTrail(paths, async () => undefined, 'csv'),
     shown: (ids) => shownCards.push(...ids),

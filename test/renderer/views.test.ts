@@ -215,10 +215,11 @@ it('Settings enters a client with a hidden secret, and sets and removes an excep
   await expect.poll(() => broker.preferences.notifications).toBe(false);
   const withScreen = page.getByLabel('Lock when the screen locks');
   await withScreen.waitFor();
+  await broker.owner.request('settings.set', { name: 'lockWithScreen', value: true });
   broker.screenLock.state = 'ended';
   await change();
   await page.getByText('Not listening: the listener has stopped.').waitFor();
-  broker.preferences.lockWithScreen = false;
+  await broker.owner.request('settings.set', { name: 'lockWithScreen', value: false });
   await change();
   await withScreen.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Sign-in providers', exact: true }).click();
