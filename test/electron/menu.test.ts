@@ -3,20 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { Notifications } from '../../electron/tray/notifications.ts';
 import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron/electron-double.ts';
+import { signInOf } from '../support/states/lists.ts';
 import { type MenuRow, menuRows, type MenuState } from '../../electron/tray/menu.ts';
 import { changesSince, type Question, type Server, trayShape } from '../../electron/base/summary.ts';
 import { applicationMenu } from '../../electron/windows/application-menu.ts';
 
-const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
-  id: endpoint,
-  resource: endpoint,
-  endpoint,
-  issuer: 'https://login.example',
-  scope: '',
-  state,
-  exceptions: [],
-  apps: [],
-});
+const server = (state: string, endpoint = 'https://notes.example/mcp'): Server =>
+  signInOf({ id: endpoint, resource: endpoint, endpoint, state });
 
 const question = (kind: Question['kind'], id = 'q1'): Question => ({
   id,

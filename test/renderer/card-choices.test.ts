@@ -189,13 +189,16 @@ describe('how long it is allowed', () => {
     }
   });
 
-  it.each([
-    'what was before is gone',
-    'another file is paired',
-    'another issuer is known',
-    'another scope is asked',
-  ])('is chosen anew, on a card that says so and starts anew, once %s', async (what) => {
-    const had = { ...granted, until: exampleNow + 500 };
+  const had = { ...granted, until: exampleNow + 500 };
+  const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
+  const asBefore = 'As long as its current access';
+  const otherIssuer = { endpoint: question.resource, issuer: 'https://login.example' };
+  it.each<[string, object, string]>([
+    ['what was before is gone', { 'app.list': { apps: [client] } }, 'Until you revoke it'],
+    ['another file is paired', { 'app.list': { apps: [{ ...used, executable: '/opt/editor' }] } }, asBefore],
+    ['another issuer is known', { 'signIn.list': { signIns: [otherIssuer] } }, asBefore],
+    ['another scope is asked', { 'request.list': { requests: [{ ...question, scope: 'a b c' }] } }, asBefore],
+  ])('is chosen anew, on a card that says so and starts anew, once %s', async (_what, changes, choice) => {
     const lists = {
       'request.list': { requests: [question] },
       'app.list': { apps: [{ ...client, permissions: [had] }] },
@@ -220,31 +223,17 @@ describe('how long it is allowed', () => {
     await approvable(page);
     await page.getByLabel('For 1 hour').check();
     // What the card doesn't say is no change of it.
-    const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
     lists['app.list'] = { apps: [used] };
     await change();
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await chosen.innerText()).toBe('For 1 hour');
     expect(await page.getByText('has changed since it opened').count()).toBe(0);
     expect(shown()).toBe(1);
-    if (what.startsWith('what was before')) lists['app.list'] = { apps: [client] };
-    if (what.startsWith('another file')) {
-      lists['app.list'] = { apps: [Object.assign({}, used, { executable: '/opt/editor' })] };
-    }
-    if (what.startsWith('another issuer')) {
-      lists['signIn.list'] = {
-        signIns: [{ endpoint: question.resource, issuer: 'https://login.example' }],
-      };
-    }
-    if (what.startsWith('another scope')) {
-      lists['request.list'] = { requests: [{ ...question, scope: 'a b c' }] };
-    }
+    Object.assign(lists, changes);
     await change();
     await page.getByText('has changed since it opened').waitFor();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await chosen.innerText()).toBe(
-      what.startsWith('what was before') ? 'Until you revoke it' : 'As long as its current access',
-    );
+    expect(await chosen.innerText()).toBe(choice);
     await timerHeld(page);
     expect(shown()).toBe(2);
     await releaseTimers(page);

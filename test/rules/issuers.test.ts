@@ -14,20 +14,11 @@ async function two(): Promise<Ground & { readonly second: BentAuthorizationServe
 }
 
 describe('of several authorization servers', () => {
-  it.each([
-    ['publishes no metadata', (server: BentAuthorizationServer) => (server.settings.metadataAt = [])],
-    [
-      'offers no PKCE',
-      (server: BentAuthorizationServer) => states(server, { code_challenge_methods_supported: undefined }),
-    ],
-    [
-      'has no page to sign in at',
-      (server: BentAuthorizationServer) => states(server, { authorization_endpoint: undefined }),
-    ],
-    [
-      'can’t be reached',
-      (server: BentAuthorizationServer) => void server.server.on('*', '*', () => 'destroy' as const),
-    ],
+  it.each<[string, (server: BentAuthorizationServer) => unknown]>([
+    ['publishes no metadata', ({ settings }) => (settings.metadataAt = [])],
+    ['offers no PKCE', (server) => states(server, { code_challenge_methods_supported: undefined })],
+    ['has no page to sign in at', (server) => states(server, { authorization_endpoint: undefined })],
+    ['can’t be reached', ({ server }) => server.on('*', '*', 'destroy')],
   ])('D-5: passes over one of several authorization servers that %s', async (_what, spoil) => {
     const { rig, authorizationServer, second } = await two();
     spoil(authorizationServer);

@@ -4,6 +4,7 @@ import type { Question } from '../../src/broker/approval-requests/question.ts';
 import { registeredAnswers } from '../../src/daemon/methods/oauth-clients.ts';
 import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
+import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { json } from '../support/bent/server.ts';
 import { enter, followed, ground, parameter, refused, words } from './ground.ts';
 
@@ -91,13 +92,15 @@ describe('a client that the server refuses in the redirect', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it.each(['at the authorization endpoint', 'at the token endpoint'])(
-    'a client made a moment ago and refused %s is not made again',
-    async (place) => {
+  const places: readonly (readonly [string, (server: BentAuthorizationServer) => unknown])[] = [
+    ['authorization', ({ bend }) => (bend.authorizeError = () => ({ error: 'invalid_client' }))],
+    ['token', ({ bend }) => (bend.tokenRequest = () => json({ error: 'invalid_client' }, 401))],
+  ];
+  it.each(places)(
+    'a client made a moment ago and refused at the %s endpoint is not made again',
+    async (_place, refuse) => {
       const { rig, authorizationServer } = await ground();
-      if (place === 'at the token endpoint')
-        authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
-      else authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
+      refuse(authorizationServer);
       const error = await refused(rig.ask());
       expect(error.reason).toBe('client_rejected');
       expect(words(error)).not.toMatch(/no longer/);
@@ -106,17 +109,20 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('Y-1: a client that the user entered and the redirect refuses is never replaced', async () => {
-    const { rig, authorizationServer } = await ground();
-    await enter(rig, authorizationServer);
-    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
-    expect(await refused(rig.ask())).toMatchObject({
-      reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn oauth-client add'),
-    });
-    expect(rig.pages).toHaveLength(1);
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
+  it.each(places)(
+    'B-4 Y-1: an entered client that the %s endpoint refuses is never replaced',
+    async (_place, refuse) => {
+      const { rig, authorizationServer } = await ground();
+      await enter(rig, authorizationServer);
+      refuse(authorizationServer);
+      expect(await refused(rig.ask())).toMatchObject({
+        reason: 'client_rejected',
+        hint: expect.stringContaining('keyturn oauth-client add'),
+      });
+      expect(rig.pages).toHaveLength(1);
+      expect(authorizationServer.counts.registrations).toBe(0);
+    },
+  );
 });
 
 type LoginQuestion = Extract<Question, { readonly kind: 'signIn' }>;

@@ -198,18 +198,6 @@ describe('a client that the user entered', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
     expect(rig.pages).toEqual([]);
   });
-
-  it('B-4: an entered client is never replaced: the refusal says how to enter another', async () => {
-    const { rig, authorizationServer } = await ground();
-    await enter(rig, authorizationServer);
-    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
-    expect(await refused(rig.ask())).toMatchObject({
-      reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn oauth-client add'),
-    });
-    expect(rig.pages).toHaveLength(1);
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
 });
 
 describe('at the token endpoint', () => {

@@ -60,9 +60,4 @@ export class Browser {
       ...headers,
     });
   }
-
-  /** Answers the consent page. */
-  async decide(page: Page, decision: string, stop?: string, headers: Fields = {}, more: Fields = {}) {
-    return this.submit(page, { decision, ...more }, stop, headers);
-  }
 }

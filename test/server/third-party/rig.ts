@@ -266,7 +266,7 @@ export type Flow = Awaited<ReturnType<typeof startFlow>>;
 /** What came back to the client of one sign-in. */
 export async function authorize(flow: Flow, asked: Asked = {}, browser = flow.browser()) {
   const authorization = authorizationOf(flow, asked);
-  await browser.decide(await browser.open(authorization.url), 'allow');
+  await browser.submit(await browser.open(authorization.url), { decision: 'allow' });
   const { sentTo } = browser;
   return { authorization, back: new URL(sentTo === '' ? 'about:blank' : sentTo).searchParams };
 }

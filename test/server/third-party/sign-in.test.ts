@@ -114,13 +114,13 @@ describe('consent, before anything is forwarded', () => {
       /__Host-keyturn-consent=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure/,
     );
     expect(flow.upstream.state.asked.size).toBe(0);
-    await browser.decide(page, 'deny');
+    await browser.submit(page, { decision: 'deny' });
     expect(new URL(browser.sentTo).searchParams.get('error')).toBe('access_denied');
     expect(flow.upstream.state.asked.size).toBe(0);
   });
 
   const yes = ({ page, owner }: Attempt, headers: Record<string, string>, form = {}) =>
-    owner.decide(page, 'allow', undefined, headers, form);
+    owner.submit(page, { decision: 'allow', ...form }, undefined, headers);
   it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
     ['an approval without the cookie', (at) => yes(at, { cookie: without(at.own) })],
     ['an approval with two cookies of that name', (at) => yes(at, { cookie: `${at.own}; ${at.foreign}` })],
@@ -143,7 +143,7 @@ describe('consent, before anything is forwarded', () => {
   it('TP-10: of one browser is not valid in another that was given the link', async () => {
     const thief = flow.browser();
     const page = await thief.open(authorizationOf(flow).url);
-    await thief.decide(page, 'allow', '/authorize');
+    await thief.submit(page, { decision: 'allow' }, '/authorize');
     const victim = flow.browser();
     expect((await victim.open(thief.sentTo)).status).toBe(400);
     await victim.open(authorizationOf(flow).url);
@@ -242,7 +242,7 @@ describe('an upstream that fails', () => {
   it('TP-9: with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationOf(flow).url);
-    await browser.decide(page, 'allow', '/authorize');
+    await browser.submit(page, { decision: 'allow' }, '/authorize');
     const state = new URL(browser.sentTo).searchParams.get('state') ?? '';
     const answer = await browser.open(
       `${flow.issuer}/login/callback?code=c&state=${state}x&error=%3Cscript%3E`,

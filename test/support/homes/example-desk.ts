@@ -16,10 +16,10 @@ export const exampleNow = 1_778_581_440;
 export const exampleLater = (): number => exampleNow - Math.floor(Date.now() / 1000);
 
 const minute = 60;
-const hour = 60 * minute;
+export const hour = 60 * minute;
 const day = 24 * hour;
-const ago = (seconds: number): number => exampleNow - seconds;
-const ahead = (seconds: number): number => exampleNow + seconds;
+export const ago = (seconds: number): number => exampleNow - seconds;
+export const ahead = (seconds: number): number => exampleNow + seconds;
 
 type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 type Question = ResultOn<'request.list'>['requests'][number];

@@ -1,10 +1,17 @@
 /** The Python client (clients/python/keyturn.py), run by python3, which CONTRIBUTING.md asks for. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type { Run } from '../home.ts';
-import { python } from './interpreter.ts';
 
 const folder = path.join(import.meta.dirname, '..', '..', '..', 'clients', 'python');
+
+let found: string | undefined;
+
+/** What `python3` runs: where that is a script which looks for it, each run takes ten times as long. */
+export function python(): string {
+  found ??= execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
+  return found;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { isAlive, type TestHome, until } from '../home.ts';
-import { python } from './interpreter.ts';
+import { python } from './python.ts';
 
 /** A command in a terminal of its own. */
 export function inTerminal(home: TestHome, command: readonly string[], more: NodeJS.ProcessEnv = {}) {

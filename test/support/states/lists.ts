@@ -3,7 +3,7 @@
  * that may be wrong. Invented.
  */
 import type { ChannelName, Refusal, ResultOn } from '../../../electron/bridge/channels.ts';
-import { emptyStatus, exampleNow, examplePreferences, exampleStatus } from '../homes/example-desk.ts';
+import { ago, ahead, emptyStatus, examplePreferences, exampleStatus, hour } from '../homes/example-desk.ts';
 import { longAddress, longName, scopesOf } from './questions.ts';
 import type { Question } from './questions.ts';
 
@@ -12,10 +12,7 @@ type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 type Client = ResultOn<'app.list'>['apps'][number];
 type Status = ResultOn<'status'>;
 
-/** Seconds. */
-export const hour = 3600;
-export const ago = (seconds: number): number => exampleNow - seconds;
-export const ahead = (seconds: number): number => exampleNow + seconds;
+export { ago, ahead, hour };
 
 export const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
