@@ -8,6 +8,7 @@ import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
+import { covering } from './consent/current-permissions.ts';
 import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { HandedApiKey, TokenRequest } from './request.ts';
@@ -75,7 +76,7 @@ export class ApiKeyRequests {
       const key = apiKeys.forUrl(endpoint);
       if (!key) throw noApiKey(endpoint);
       const wanted = wantedKey(key, request);
-      const permission = this.#consent.current.covering(wanted)?.[0];
+      const permission = covering(this.#parts, wanted)?.[0];
       if (!permission) await this.#consent.askUnlessAllowed(wanted, deadline);
       else if (request.challenge?.status === 401) {
         await this.reject(request.appId, key.id);

@@ -64,7 +64,7 @@ export class Broker {
     this.#signInRuns = new SignInRuns(parts);
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signInRuns);
     this.rejections = new Rejections(parts);
-    this.#shownUrls = new ShownUrls(parts, this.consent.current);
+    this.#shownUrls = new ShownUrls(parts);
     this.#choices = new AccountChoices(parts, this.consent);
     this.tokenRequests = new TokenRequests({
       parts,
@@ -74,7 +74,7 @@ export class Broker {
       choices: this.#choices,
     });
     this.keyRequests = new ApiKeyRequests(parts, this.consent);
-    this.proofs = new Proofs(parts, this.consent.current);
+    this.proofs = new Proofs(parts);
     // Race: a request looks for the company's sign-in only when it finds no token in memory.
     parts.signIns.watch(() => dropWithoutCompany(parts));
   }

@@ -9,7 +9,8 @@ import { KeyturnError, quoted } from '../base/errors.ts';
 import { withoutOfflineAccess } from '../oauth/base/scope.ts';
 import { resourceCovers } from '../oauth/base/resource.ts';
 import { serverTime } from '../oauth/base/server-clock.ts';
-import type { CurrentPermissions, WantedAccess } from './consent/current-permissions.ts';
+import { consentDenied, consentRequired, permissionOnDisk } from './consent/current-permissions.ts';
+import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import { endpointsWithin, isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
@@ -35,13 +36,11 @@ const window = 5000;
 
 export class Proofs {
   readonly #parts: BrokerParts;
-  readonly #current: CurrentPermissions;
   /** By app: how many proofs since when. The oldest come first, and go once their window is over. */
   readonly #counts = new Map<string, { readonly since: number; count: number }>();
 
-  constructor(parts: BrokerParts, current: CurrentPermissions) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#current = current;
   }
 
   /**
@@ -75,7 +74,7 @@ export class Proofs {
     if (allowed !== undefined) return allowed;
     const [endpoint] = around;
     if (endpoint === undefined) throw outside(url, signIn);
-    throw this.#current.consentRequired(wantedFor(appId, endpoint, signIn, token));
+    throw consentRequired(this.#parts, wantedFor(appId, endpoint, signIn, token));
   }
 
   /**
@@ -87,9 +86,9 @@ export class Proofs {
     const now = clock.wall();
     const wanted = wantedFor(appId, endpoint, signIn, token);
     const forNow = temporary.of(appId, now).map(({ permission }) => permission);
-    const onDisk = this.#current.onDisk(wanted);
+    const onDisk = permissionOnDisk(this.#parts, wanted);
     const there = [...forNow, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
-    if (there.some((permission) => isDenied(permission, wanted))) throw this.#current.consentDenied(wanted);
+    if (there.some((permission) => isDenied(permission, wanted))) throw consentDenied(this.#parts, wanted);
     if (temporary.gaveOnce(token.tokenId, wanted)) return true;
     return there.some((permission) => covers(permission, wanted));
   }

@@ -11,7 +11,7 @@ import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts'
 import { keyedMutex } from '../base/mutex.ts';
 import { isLoopbackHost } from '../base/text/this-machine.ts';
 import { RequestWaits } from './consent/request-waits.ts';
-import type { CurrentPermissions } from './consent/current-permissions.ts';
+import { allPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './approval-requests/answer.ts';
 import { answerInTime } from './approval-requests/approval-requests.ts';
@@ -43,16 +43,14 @@ interface Shown extends UrlRequest {
 
 export class ShownUrls {
   readonly #parts: BrokerParts;
-  readonly #current: CurrentPermissions;
   readonly #inTurn = keyedMutex();
   /** By app: how many are on a card or wait for it. */
   readonly #open = new Map<string, number>();
   /** By app. */
   readonly #waits: RequestWaits;
 
-  constructor(parts: BrokerParts, current: CurrentPermissions) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#current = current;
     this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
@@ -80,8 +78,8 @@ export class ShownUrls {
     const key = this.#parts.apiKeys.for(endpoint);
     // By tokens or by an API key; what was denied of either is denied here.
     const allowed = [
-      ...this.#current.all(wanted),
-      ...(key ? this.#current.all({ ...wanted, endpoint: apiKeySubject(key), apiKey: key }) : []),
+      ...allPermissions(this.#parts, wanted),
+      ...(key ? allPermissions(this.#parts, { ...wanted, endpoint: apiKeySubject(key), apiKey: key }) : []),
     ];
     if (allowed.length === 0) throw notAllowed(name, endpoint);
     const retryAfter = this.#waits.left(appId);

@@ -16,6 +16,7 @@ import { isResourceOf } from '../oauth/base/resource.ts';
 import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
+import { covering, coveringOrThrow } from './consent/current-permissions.ts';
 import type { Covering } from './consent/current-permissions.ts';
 import {
   chooseSignIn,
@@ -81,7 +82,7 @@ export class TokenRequests {
     try {
       // Before anything else: during a pause no card and no page opens.
       this.#parts.pause.throwIfPaused();
-      const permissions = this.#consent.current.covering(pending.wanted);
+      const permissions = covering(this.#parts, pending.wanted);
       const first = permissions && this.#tryOnce(pending, permissions);
       // Without an await, see above.
       if (first && !(first instanceof Promise) && first.kind === 'token') return first.token;
@@ -124,12 +125,11 @@ export class TokenRequests {
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read again each time: signing in may have set the account in `wanted`.
       const { wanted, deadline } = pending;
-      if (tries === 0 && !begun && !this.#consent.current.covering(wanted))
+      if (tries === 0 && !begun && !covering(this.#parts, wanted))
         await this.#consent.askUnlessAllowed(wanted, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const outcome = await (begun ??
-          this.#tryOnce(pending, this.#consent.current.coveringOrThrow(wanted)));
+        const outcome = await (begun ?? this.#tryOnce(pending, coveringOrThrow(this.#parts, wanted)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the sign-in. The newer state decides.
@@ -284,7 +284,7 @@ export class TokenRequests {
   ): SignIn | undefined {
     const { cache, signIns } = this.#parts;
     const signIn = signIns.byId(id);
-    const isAllowed = this.#consent.current.covering(wanted)?.includes(permission) === true;
+    const isAllowed = covering(this.#parts, wanted)?.includes(permission) === true;
     if (!signIn || !isAllowed || !cache.holds(id, token)) return undefined;
     return scopesMissingFor(signIn, permission, wanted.scope).length > 0 ? undefined : signIn;
   }
@@ -307,7 +307,7 @@ export class TokenRequests {
   ): Promise<Outcome> {
     const bound = await this.#consent.changes.bind(permission, signIn, token.scope);
     // Race: the user may have revoked the permission or the sign-in while that was written.
-    const isAllowed = this.#consent.current.covering(wanted)?.includes(bound) === true;
+    const isAllowed = covering(this.#parts, wanted)?.includes(bound) === true;
     if (!isAllowed || !this.#parts.cache.holds(signIn.id, token)) return again;
     return this.#answerWith({ pending, wanted, permission: bound }, signIn, token);
   }

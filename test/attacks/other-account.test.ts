@@ -119,7 +119,7 @@ describe('a program that names no scopes', () => {
     const rig = await brokerRig(inWorld(world));
     const asked = rig.ask();
     const card = await rig.question('allow');
-    expect(card.question).not.toHaveProperty('scope');
+    expect(card.question).toHaveProperty('scope', undefined);
     await rig.login({ scope: ['notes:read', 'notes:write'] });
     rig.parts.approvalRequests.answer(card.id, 'approve');
     // The first card closes a moment after its answer.

@@ -10,21 +10,31 @@
  * waits before its next approval request, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
+import { union } from '../../oauth/base/scope.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../approval-requests/answer.ts';
+import type { OfferedSignIn } from '../approval-requests/question.ts';
 import { answerInTime } from '../approval-requests/approval-requests.ts';
 import { shownApiKey } from '../records/api-key.ts';
-import { cliAppId } from '../records/app.ts';
-import type { ForwardOrigin } from '../records/app.ts';
 import { carriedOver } from '../records/permission.ts';
-import type { AsRead, Permission } from '../records/permission.ts';
+import type { AsRead, Need, Permission } from '../records/permission.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import { askedTooSoon, apiKeyInstead } from '../refusals/refusals.ts';
 import { RequestWaits } from './request-waits.ts';
-import { offerFor } from './consent-offer.ts';
-import type { Offer } from './consent-offer.ts';
-import { CurrentPermissions } from './current-permissions.ts';
+import { chooseSignIn } from './sign-in-choice.ts';
+import type { WantedSignIn } from './sign-in-choice.ts';
+import {
+  allPermissions,
+  consentDenied,
+  consentRequired,
+  covering,
+  coveringOrThrow,
+  permissionOnDisk,
+  runOf,
+} from './current-permissions.ts';
 import type { WantedAccess } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { ShownOffer } from './permission-changes.ts';
@@ -33,8 +43,6 @@ import type { ShownOffer } from './permission-changes.ts';
 const apiKeyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
 
 export class Consent {
-  /** The permissions of this moment, on disk and temporary. */
-  readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
   readonly #openRequests = new SharedWork<void>();
@@ -43,14 +51,11 @@ export class Consent {
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.current = new CurrentPermissions(parts);
-    this.changes = new PermissionChanges(parts, this.current);
+    this.changes = new PermissionChanges(parts);
     this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
-  /**
-   * The user signs in there without an app's request: if an app's requests were only about that server, its wait ends.
-   */
+  /** Without an app's request: if an app's requests were only about that server, its wait ends. */
   signingIn(endpoint: string): void {
     this.#waits.userActed(endpoint);
   }
@@ -60,21 +65,12 @@ export class Consent {
    * `consent_required`, `rate_limited` or the deadline's reason.
    */
   async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
-    if (this.current.covering(wanted)) return;
+    if (covering(this.#parts, wanted)) return;
     if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
-    if (wanted.interaction === 'never') throw this.current.consentRequired(wanted);
+    if (wanted.interaction === 'never') throw consentRequired(this.#parts, wanted);
     const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = wanted;
-    // A card is about one process, so that the user can allow just that one. Processes that can't wait share one.
-    const run = appId === cliAppId || isDetached ? '' : (wanted.appProcess?.run ?? '');
-    const sameRequest = JSON.stringify([
-      appId,
-      endpoint,
-      scope.toSorted(),
-      run,
-      account,
-      signInId,
-      isDetached,
-    ]);
+    const about = [appId, endpoint, scope.toSorted(), runOf(wanted), account, signInId, isDetached];
+    const sameRequest = JSON.stringify(about);
     await this.#openRequests.join(sameRequest, (signal) => this.#ask(wanted, signal), deadline.signal);
   }
 
@@ -91,7 +87,7 @@ export class Consent {
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
     this.#parts.temporary.end(permission.appId, permission.endpoint);
-    const before = this.current.onDisk(permission);
+    const before = permissionOnDisk(this.#parts, permission);
     await this.changes.set({ ...permission, ...carriedOver(before, permission) }, from);
     if (permission.decision === 'allow') this.#waits.end(permission.appId);
   }
@@ -110,8 +106,10 @@ export class Consent {
   }
 
   async #ask(wanted: WantedAccess, signal: AbortSignal): Promise<void> {
-    this.#refuseTooSoon(wanted);
     const { apps } = this.#parts;
+    const appName = apps.nameOf(wanted.appId);
+    const retryAfter = this.#waits.left(wanted.appId);
+    if (retryAfter > 0) throw askedTooSoon(appName, retryAfter);
     const offer = this.#offer(wanted);
     const appProcess = wanted.appProcess?.currentFacts();
     const decision = await answerInTime(
@@ -119,18 +117,16 @@ export class Consent {
       {
         kind: 'allow',
         appId: wanted.appId,
-        appName: apps.nameOf(wanted.appId),
+        appName,
         endpoint: wanted.apiKey?.endpoint ?? wanted.endpoint,
-        ...(wanted.query && !wanted.apiKey ? { query: wanted.query } : {}),
-        ...(wanted.apiKey === undefined
-          ? {}
-          : { apiKey: { ...shownApiKey(wanted.apiKey), subject: wanted.endpoint } }),
-        ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
+        query: wanted.apiKey ? undefined : wanted.query || undefined,
+        apiKey: wanted.apiKey && { ...shownApiKey(wanted.apiKey), subject: wanted.endpoint },
+        scope: offer.scope.length > 0 ? offer.scope : undefined,
         signIn: offer.namedSignIn,
         appProcess,
-        ...(apps.isProxied(wanted.appId) ? { proxied: true } : {}),
-        ...(wanted.isDetached ? { isDetached: true } : {}),
-        ...forwardOf(apps.originOf(wanted.appId)),
+        proxied: apps.isProxied(wanted.appId) || undefined,
+        isDetached: wanted.isDetached || undefined,
+        forward: apps.originOf(wanted.appId),
         hasEarlierPermission: () => this.changes.permissionToKeep(wanted) !== undefined,
       },
       signal,
@@ -147,12 +143,12 @@ export class Consent {
 
   #offer(wanted: WantedAccess): Offer {
     if (wanted.apiKey) return apiKeyOffer;
-    return offerFor(this.#parts.signIns, wanted, this.current.all(wanted));
+    return offerFor(this.#parts.signIns, wanted, allPermissions(this.#parts, wanted));
   }
 
   /** Somebody signed in since: an approval would give scopes that the card couldn't list. The next card lists them. */
   #isOutdated(wanted: WantedAccess, shown: Offer): boolean {
-    return shown.scope.length === 0 && !this.current.covering(wanted) && this.#offer(wanted).scope.length > 0;
+    return shown.scope.length === 0 && !covering(this.#parts, wanted) && this.#offer(wanted).scope.length > 0;
   }
 
   async #settle(wanted: WantedAccess, shown: ShownOffer, decision: Decision): Promise<void> {
@@ -164,28 +160,62 @@ export class Consent {
         return this.#refuseUnapproved(wanted);
       case 'deny':
         await this.changes.deny(wanted);
-        throw this.current.consentDenied(wanted);
+        throw consentDenied(this.#parts, wanted);
       case 'approve':
         this.#waits.end(wanted.appId);
         await this.changes.allow(wanted, shown, decision);
         // Race: the user may have revoked it while it was written.
-        this.current.coveringOrThrow(wanted);
+        coveringOrThrow(this.#parts, wanted);
     }
   }
 
   /** Refuses the request, unless the user allowed it by a command, which closed the card. */
   #refuseUnapproved(wanted: WantedAccess): void {
-    if (this.current.covering(wanted)) return;
+    if (covering(this.#parts, wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);
-    throw this.current.consentRequired(wanted);
-  }
-
-  #refuseTooSoon({ appId }: WantedAccess): void {
-    const retryAfter = this.#waits.left(appId);
-    if (retryAfter > 0) throw askedTooSoon(this.#parts.apps.nameOf(appId), retryAfter);
+    throw consentRequired(this.#parts, wanted);
   }
 }
 
-function forwardOf(forward: ForwardOrigin | undefined): { readonly forward?: ForwardOrigin } {
-  return forward === undefined ? {} : { forward };
+/** What the card for an app shows and an approval gives. */
+interface Offer {
+  readonly scope: readonly string[];
+  /** Ids of the sign-ins that the app may use after an approval. */
+  readonly signInIds: readonly string[];
+  readonly namedSignIn: OfferedSignIn | undefined;
+}
+
+/**
+ * What the app would get now. One that names no scopes would get all scopes of its sign-ins, so the card lists those; none
+ * only if nobody has signed in yet. `allowed`: all that the app is allowed there now.
+ */
+function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readonly Permission[]): Offer {
+  const named = union(...allowed.map((had) => had.signInIds ?? []));
+  const signIn = serving(signIns, wanted, allowed);
+  const others = signIns.all().filter(({ id }) => named.includes(id) && id !== signIn?.id);
+  const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
+  const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
+  const granted = [...others, ...(signIn ? [signIn] : [])].map(({ scope }) => scope);
+  return {
+    scope: isOpen ? union(...granted, asked) : asked,
+    signInIds: union(named, signIn ? [signIn.id] : []),
+    namedSignIn: signIn && {
+      id: signIn.id,
+      issuer: signIn.issuer,
+      account: signIn.account,
+      isKeyBound: signIn.isKeyBound ?? false,
+      otherAccounts: others.map(({ account }) => account),
+      isAnother: wanted.signInId !== undefined,
+    },
+  };
+}
+
+function serving(
+  signIns: SignIns,
+  wanted: WantedSignIn & Need,
+  allowed: readonly Permission[],
+): SignIn | undefined {
+  if (wanted.signInId !== undefined) return signIns.byId(wanted.signInId);
+  const choice = chooseSignIn(signIns.forEndpoint(wanted.endpoint), wanted, allowed);
+  return choice.kind === 'use' || choice.kind === 'ask' ? choice.signIn : undefined;
 }

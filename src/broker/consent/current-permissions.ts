@@ -35,59 +35,57 @@ export const runOf = ({ appId, appProcess, isDetached }: WantedAccess): string =
 /** Permissions that cover a request, the longest-lasting first. */
 export type Covering = readonly [Permission, ...Permission[]];
 
-export class CurrentPermissions {
-  readonly #parts: BrokerParts;
+/** The user's decision on disk. `decision` says whether it allows or denies. */
+export function permissionOnDisk(
+  parts: BrokerParts,
+  { appId, endpoint }: AppAtEndpoint,
+): Permission | undefined {
+  return parts.permissions.find(appId, endpoint, parts.clock.wall());
+}
 
-  constructor(parts: BrokerParts) {
-    this.#parts = parts;
-  }
+/** All permissions there, the one on disk first. Throws `consent_denied` if one of them refuses a part of the request. */
+export function allPermissions(parts: BrokerParts, wanted: WantedAccess): Permission[] {
+  const { appId, endpoint, appProcess } = wanted;
+  const forNow = parts.temporary.find(appId, endpoint, appProcess, parts.clock.wall());
+  const onDisk = permissionOnDisk(parts, wanted);
+  const all = onDisk ? [onDisk, ...forNow] : forNow;
+  if (all.some((permission) => isDenied(permission, wanted))) throw consentDenied(parts, wanted);
+  return all;
+}
 
-  /** The user's decision on disk. `decision` says whether it allows or denies. */
-  onDisk({ appId, endpoint }: AppAtEndpoint): Permission | undefined {
-    return this.#parts.permissions.find(appId, endpoint, this.#parts.clock.wall());
-  }
+/** Those that cover the request; undefined if none does. Throws as `allPermissions`. */
+export function covering(parts: BrokerParts, wanted: WantedAccess): Covering | undefined {
+  const [first, ...others] = allPermissions(parts, wanted).filter((permission) => covers(permission, wanted));
+  return first && [first, ...others];
+}
 
-  /** All permissions there, the one on disk first. Throws `consent_denied` if one of them refuses a part of the request. */
-  all(wanted: WantedAccess): Permission[] {
-    const { appId, endpoint, appProcess } = wanted;
-    const forNow = this.#parts.temporary.find(appId, endpoint, appProcess, this.#parts.clock.wall());
-    const onDisk = this.onDisk(wanted);
-    const all = onDisk ? [onDisk, ...forNow] : forNow;
-    if (all.some((permission) => isDenied(permission, wanted))) throw this.consentDenied(wanted);
-    return all;
-  }
+/** The same where there must be one. Throws `consent_required`, and as `allPermissions`. */
+export function coveringOrThrow(parts: BrokerParts, wanted: WantedAccess): Covering {
+  const found = covering(parts, wanted);
+  if (!found) throw consentRequired(parts, wanted);
+  return found;
+}
 
-  /** Those that cover the request; undefined if none does. Throws as `all`. */
-  covering(wanted: WantedAccess): Covering | undefined {
-    const [first, ...others] = this.all(wanted).filter((permission) => covers(permission, wanted));
-    return first && [first, ...others];
-  }
+export function consentDenied(
+  parts: BrokerParts,
+  { appId, endpoint, signInId, apiKey: key }: WantedAccess,
+): KeyturnError {
+  if (key) return refusals.apiKeyDenied(parts.apps.nameOf(appId), key);
+  const signIn = signInId === undefined ? undefined : parts.signIns.byId(signInId);
+  return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn);
+}
 
-  /** The same where there must be one. Throws `consent_required`, and as `all`. */
-  coveringOrThrow(wanted: WantedAccess): Covering {
-    const covering = this.covering(wanted);
-    if (!covering) throw this.consentRequired(wanted);
-    return covering;
-  }
-
-  consentDenied({ appId, endpoint, signInId, apiKey: key }: WantedAccess): KeyturnError {
-    if (key) return refusals.apiKeyDenied(this.#parts.apps.nameOf(appId), key);
-    const signIn = signInId === undefined ? undefined : this.#parts.signIns.byId(signInId);
-    return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, signIn);
-  }
-
-  consentRequired(wanted: WantedAccess): KeyturnError {
-    const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
-    if (key) return refusals.apiKeyNotAllowed(this.#parts.apps.nameOf(appId), key);
-    const current = this.all(wanted);
-    // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
-    const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
-    return refusals.consentRequired({
-      name: this.#parts.apps.nameOf(appId),
-      endpoint,
-      scope: [...new Set([...kept, ...scope])],
-      isMore: current.length > 0,
-      signIn: signInId === undefined ? undefined : this.#parts.signIns.byId(signInId),
-    });
-  }
+export function consentRequired(parts: BrokerParts, wanted: WantedAccess): KeyturnError {
+  const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
+  if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key);
+  const current = allPermissions(parts, wanted);
+  // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
+  const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
+  return refusals.consentRequired({
+    name: parts.apps.nameOf(appId),
+    endpoint,
+    scope: [...new Set([...kept, ...scope])],
+    isMore: current.length > 0,
+    signIn: signInId === undefined ? undefined : parts.signIns.byId(signInId),
+  });
 }

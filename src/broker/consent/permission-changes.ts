@@ -17,7 +17,8 @@ import { cliAppId } from '../records/app.ts';
 import { covers, isBoundTo, isDenied } from '../records/permission.ts';
 import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
-import type { WantedAccess, CurrentPermissions } from './current-permissions.ts';
+import { allPermissions, consentRequired, permissionOnDisk } from './current-permissions.ts';
+import type { WantedAccess } from './current-permissions.ts';
 
 export interface ShownOffer {
   readonly scope: readonly string[];
@@ -33,13 +34,11 @@ const cliDuration = 3_600_000;
 
 export class PermissionChanges {
   readonly #parts: BrokerParts;
-  readonly #current: CurrentPermissions;
   /** Two answers about one app and server: the second one adds to what the first one wrote. */
   readonly #inTurn = keyedMutex();
 
-  constructor(parts: BrokerParts, current: CurrentPermissions) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#current = current;
   }
 
   /** Closes the cards that it answers. Throws `conflict` if `from` is no longer the stored permission. */
@@ -70,7 +69,7 @@ export class PermissionChanges {
   async #allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     const allowed = { scope: decision.scope ?? card.scope, signInIds: card.signInIds };
     if (decision.asBefore) return this.#allowAsBefore(wanted, allowed);
-    const found = this.#current.onDisk(wanted);
+    const found = permissionOnDisk(this.#parts, wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     // The user decided by a command while the card was open.
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
@@ -102,7 +101,7 @@ export class PermissionChanges {
   async #deny(wanted: WantedAccess): Promise<void> {
     const { appId, endpoint, signInId } = wanted;
     const createdAt = this.#parts.clock.wall();
-    const [before] = this.#current.all(wanted);
+    const [before] = allPermissions(this.#parts, wanted);
     if (!before) return this.set({ appId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
     await this.#replace(before, {
@@ -117,7 +116,7 @@ export class PermissionChanges {
   /** What an approval "as before" adds to: the permission on disk, else a temporary one with an end time; never a denial. */
   permissionToKeep(place: AppAtEndpoint): Permission | undefined {
     const { appId, endpoint } = place;
-    const onDisk = this.#current.onDisk(place);
+    const onDisk = permissionOnDisk(this.#parts, place);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
     const temporary = this.#parts.temporary.of(appId, this.#parts.clock.wall());
     return temporary.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
@@ -131,8 +130,8 @@ export class PermissionChanges {
     const app = this.#parts.apps.nameOf(appId);
     await this.#parts.audit.record({
       ...permissionRow(this.#parts.apiKeys, endpoint, outcome),
-      app: app,
-      ...(scope === undefined ? {} : { scope }),
+      app,
+      scope,
     });
   }
 
@@ -146,7 +145,7 @@ export class PermissionChanges {
     const after = before && this.#widened(wanted, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
       await this.noteInAuditLog(wanted, 'void', allowed.scope);
-      throw this.#current.consentRequired(wanted);
+      throw consentRequired(this.#parts, wanted);
     }
     await this.noteInAuditLog(
       after,

@@ -18,9 +18,6 @@ export interface Redirect extends Identity {
   readonly receiver: Receiver;
 }
 
-/** The name that consent pages show. */
-const clientName = 'Keyturn';
-
 export async function listenFor({ loopback }: BrokerParts, record: RegistrationRecord): Promise<Redirect> {
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
 }
@@ -96,7 +93,7 @@ async function register(
   const { now: _now, isByPerson, ...request } = wanted;
   const asking = { what: `registration ${server.issuer}`, isByPerson };
   const { registration, clientSecret } = await parts.rests.ask(asking, () =>
-    registerDynamically(server, { redirectUris, clientName, ...request }, http),
+    registerDynamically(server, { redirectUris, ...request }, http),
   );
   await parts.audit.record({ event: 'oauthClient', outcome: registration.source, issuer: server.issuer });
   const current = parts.registrations.for(server.issuer, parts.servers.timeAt(server.issuer));

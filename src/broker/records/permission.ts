@@ -140,12 +140,12 @@ export class Permissions {
    */
   async revoke(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
-    const before = recordAt(this.#file.items, key);
+    const { read } = this.asRead(key);
     await this.#file.change((items) => {
       refuseOther(items, key, from);
       return others(items, key);
     });
-    return before !== undefined;
+    return read !== undefined;
   }
 
   /** Ends what is stored under this endpoint, of every app, denials too. */

@@ -43,7 +43,6 @@ type ClientInformation = z.infer<typeof clientInformationSchema>;
 export interface DynamicRegistration {
   /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: Iterable<string> | AsyncIterable<string>;
-  readonly clientName: string;
   /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
   readonly scope?: readonly string[];
   /** True if a client without these scopes would be useless, and would replace a better one. */
@@ -65,11 +64,11 @@ export async function registerDynamically(
   let last: HttpReply | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {
-    const single = { ...request, redirectUri };
-    const { reply, ...answered } = await registerWithFallbacks(server, endpoint, single, http);
+    const answered = await registerWithFallbacks(server, endpoint, request, redirectUri, http);
+    const { reply } = answered;
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, { redirectUri, ...answered }, reply, http.wall());
+      return processRegistration(server, answered, http.wall());
     }
     last = reply;
     // What fails at a redirect URI with 500 may be well with another one.
@@ -82,15 +81,12 @@ export async function registerDynamically(
   throw registrationFailed(server, `it accepts none of the redirect URIs ${offered}: ${describe(last)}`);
 }
 
-interface SingleRedirectRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
+interface ClientMetadata extends Pick<DynamicRegistration, 'scope'> {
   readonly redirectUri: string;
-}
-
-interface ClientMetadata extends Omit<SingleRedirectRegistration, 'isDevice' | 'needsScope'> {
   readonly grantTypes: readonly string[];
 }
 
-interface AnsweredRegistration extends Pick<ClientMetadata, 'grantTypes' | 'scope'> {
+interface AnsweredRegistration extends ClientMetadata {
   readonly reply: HttpReply;
 }
 
@@ -98,34 +94,35 @@ interface AnsweredRegistration extends Pick<ClientMetadata, 'grantTypes' | 'scop
 async function registerWithFallbacks(
   server: AuthorizationServer,
   endpoint: string,
-  { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
+  { isDevice = false, needsScope = false, ...asked }: Omit<DynamicRegistration, 'redirectUris'>,
+  redirectUri: string,
   http: Http,
 ): Promise<AnsweredRegistration> {
   // Some servers allow only the grant types that the client registered; others refuse a client that registers more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
-  const { scope: _refused, ...unscoped } = request;
-  const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
-  // If the server refuses a scope, try without scopes first, so that the client still gets refresh tokens.
-  if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
-  const attempt = async (wanted: ClientMetadata): Promise<AnsweredRegistration> => {
-    const { grantTypes, scope } = wanted;
-    const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
-    return { reply, grantTypes, scope };
+  const { scope } = asked;
+  const attempt = async (wanted: Omit<ClientMetadata, 'redirectUri'>): Promise<AnsweredRegistration> => {
+    const metadata = { ...wanted, redirectUri };
+    const reply = await sendRegistration(endpoint, registrationBody(server, metadata), http);
+    return { ...metadata, reply };
   };
-  for (const wanted of tries) {
-    const answered = await attempt(wanted);
+  // If the server refuses a scope, try without scopes first, so that the client still gets refresh tokens.
+  const scopes = !needsScope && scope?.length ? [scope, undefined] : [scope];
+  for (const each of scopes) {
+    const answered = await attempt({ scope: each, grantTypes: withRefresh });
     if (!refusesMetadata(oauthError(answered.reply))) return answered;
   }
-  return attempt({ ...(needsScope ? request : unscoped), grantTypes: needed });
+  return attempt({ scope: needsScope ? scope : undefined, grantTypes: needed });
 }
 
 function registrationBody(
   server: AuthorizationServer,
-  { clientName, scope, redirectUri, grantTypes }: ClientMetadata,
+  { scope, redirectUri, grantTypes }: ClientMetadata,
 ): string {
   return JSON.stringify({
-    client_name: clientName,
+    // Consent pages show it.
+    client_name: 'Keyturn',
     redirect_uris: [redirectUri],
     grant_types: grantTypes,
     response_types: ['code'],
@@ -156,8 +153,7 @@ async function sendRegistration(url: string, body: string, http: Http): Promise<
 
 function processRegistration(
   server: AuthorizationServer,
-  { redirectUri, grantTypes, scope }: Omit<ClientMetadata, 'clientName'>,
-  reply: HttpReply,
+  { redirectUri, grantTypes, scope, reply }: AnsweredRegistration,
   now: number,
 ): RegistrationWithSecrets {
   const parsed = clientInformationSchema.safeParse(responseFields(reply));

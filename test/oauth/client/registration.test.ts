@@ -12,7 +12,7 @@ const loopback = 'http://127.0.0.1/callback';
 const site = await siteOfFile();
 
 const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
-  registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);
+  registerDynamically(serverAt(site.origin, changes), { redirectUris }, site.http);
 
 /** What the server answers to a registration, beside the client's id. */
 const lay = (more: object) => site.lay('/register', { status: 201, body: { client_id: 'c1', ...more } });
