@@ -1,5 +1,4 @@
-/** What several views say: buttons, notices, states, permissions, counts. */
-
+/** What several views say: buttons, notices, states, permissions, counts; what is around the views; the overview. */
 export const common = {
   appName: 'Keyturn',
   bridgeUnavailable: 'Keyturn did not answer. Close this window and open it again.',
@@ -12,10 +11,8 @@ export const common = {
   stale: 'This may be out of date: Keyturn could not load it again.',
   loading: 'Loading…',
   rule: 'Rule',
-  yes: 'yes',
   never: 'never',
   noMatch: 'Nothing matches the filter.',
-  filter: 'Filter',
   copy: 'Copy',
   copied: 'Copied',
   copyOf: 'Copy: {what}',
@@ -57,13 +54,67 @@ export const common = {
   } as Readonly<Record<string, `${string}{what}${string}` | undefined>>,
 
   counts: {
-    rows: '{count, plural, one {# row} other {# rows}}',
     handedOut: '{count, plural, one {# token or API key issued} other {# tokens and API keys issued}}',
     refused: '{count, plural, one {# request refused} other {# requests refused}}',
     refreshed: '{count, plural, one {# renewal} other {# renewals}}',
     failed: '{count, plural, one {# renewal failed} other {# renewals failed}}',
     servers: '{count, plural, one {# server} other {# servers}}',
     apps: '{count, plural, one {# app} other {# apps}}',
-    questions: '{count, plural, one {# request} other {# requests}}',
   },
+
+  tabs: {
+    label: 'Views',
+    overview: 'Overview',
+    servers: 'Servers',
+    apps: 'Connected apps',
+    activity: 'Activity',
+    settings: 'Settings',
+  },
+
+  overview: {
+    title: 'Who uses what',
+    lead: 'Your connected apps and the servers they have access to.',
+    emptyTitle: 'You are not signed in anywhere yet',
+    empty: 'Add a server under Servers, or let an app ask for access.',
+    hint: 'A thicker line means more use in the last 24 hours.',
+    cut: 'These are the apps that were used last. Servers and Connected apps list all of them.',
+    notSignedIn: 'not signed in',
+  },
+
+  search: {
+    button: 'Search',
+    title: 'Search',
+    label: 'Server, app or setting',
+    hint: 'Enter opens the first one; the arrow keys go to the others.',
+    nothing: 'Nothing was found.',
+    server: 'Server',
+    app: 'App',
+  },
+
+  waiting: {
+    title: 'Waiting for you',
+    answer: 'Review…',
+    dialog: 'A request for you',
+    none: 'Nothing waits for you.',
+    noneHint: 'Requests from apps and sign-ins appear here.',
+  },
+
+  /** Why a vault needs the person, above every view. */
+  vaultBanner: {
+    new: 'Keyturn has no passphrase yet. Apps get no access until you choose one.',
+    locked: 'Keyturn is locked. Apps get no access until you unlock it.',
+    keychainLocked: 'The keychain of this computer is locked. Apps get no access until you unlock it.',
+    waiting: 'The keychain is asking you something. Answer its window.',
+    absent: 'No keychain was found. Apps get no access.',
+    crashed: 'The keychain helper stopped. Apps get no new access.',
+    full: 'The keychain is full. Keyturn can’t store new secrets.',
+    damaged: 'A stored secret is missing or damaged.',
+  } as Readonly<Record<string, string | undefined>>,
+
+  notVerified: 'Not verified yet: the lists are what the file says, until the vault is needed.',
+
+  /** Instead of a keychain. */
+  useFile: 'Keep secrets in a file',
+  useFileWhat:
+    'Or keep secrets in a file that only your passphrase opens. Keyturn starts again and asks you to choose one.',
 } as const;

@@ -128,7 +128,6 @@ export const servers = {
   } as Readonly<Record<string, string>>,
 
   apiKeys: {
-    title: 'API keys',
     hint: 'For servers without a sign-in. You set one with the command keyturn api-key set.',
     header: 'Header',
     set: 'Set',

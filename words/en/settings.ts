@@ -1,4 +1,4 @@
-/** The settings, with the pause of all access and the proxies. */
+/** The settings, with the pause of all access, the proxies and the OAuth clients. */
 export const settings = {
   settings: {
     title: 'Settings',
@@ -41,7 +41,6 @@ export const settings = {
       passphrase: 'opened by a passphrase',
       keychain: 'opened by the keychain',
     } as Readonly<Record<string, string | undefined>>,
-    vaultState: 'State',
     changed: 'last changed',
     vaultStates: {
       open: 'Unlocked',
@@ -200,5 +199,55 @@ export const settings = {
     nameHint: 'Up to 32 letters, digits, dots, dashes and underscores. Leave it empty for the server’s host.',
     submit: 'Add the proxy',
     added: 'The proxy {name} was added. Copy its address into the app.',
+  },
+
+  registration: {
+    title: 'Add an OAuth client',
+    hint: 'If a sign-in provider does not register clients automatically, register Keyturn there and enter the result here. It is kept for that provider only, and replaces an earlier entry for it.',
+    add: 'Add a client',
+    issuer: 'Sign-in provider',
+    clientId: 'Client ID',
+    proof: 'Client authentication',
+    proofs: {
+      none: 'None (public client)',
+      client_secret_basic: 'Client secret, in a header (basic)',
+      client_secret_post: 'Client secret, in the request (post)',
+      private_key_jwt: 'Private key (signed JWT)',
+    },
+    secret: 'Client secret',
+    secretHint: 'Keyturn stores it and never shows it again.',
+    key: 'Private key (PEM or JWK)',
+    alg: 'Signed with',
+    redirect: 'Redirect URI, if one is registered already',
+    submit: 'Add the client',
+    entered: 'The client for {issuer} was added.',
+    registerThis: 'Register this redirect URI at the sign-in provider:',
+  },
+
+  registered: {
+    title: 'OAuth clients by provider',
+    hint: 'Keyturn’s clients at each sign-in provider. Secrets and private keys are never shown.',
+    none: 'No client was added.',
+    automatic: 'Registered automatically: {count}',
+    clientId: 'Client ID',
+    proof: 'Client authentication',
+    use: 'Used for',
+    uses: {
+      signIns: 'sign-ins',
+      client_credentials: 'tokens without a person (client credentials)',
+      'id-jag': 'tokens without a person (the company’s identity provider)',
+      'jwt-bearer': 'tokens without a person (workload identity)',
+    },
+    redirectUri: 'Redirect URI',
+    registered: 'Registered',
+    entered: 'Added',
+    byDocument: 'by the client metadata document',
+    remove: 'Remove…',
+    removeAt: 'Remove the client {clientId} at {issuer}',
+    removeTitle: 'Remove this client?',
+    removeWhat:
+      'Keyturn deletes it with its secret or private key. The sign-in provider is not told: remove it there too if nothing else uses it. The next sign-in there needs another client, or registers one automatically where the provider allows that.',
+    removeConfirm: 'Remove',
+    removed: 'The client at {issuer} was removed.',
   },
 } as const;
