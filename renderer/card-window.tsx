@@ -6,7 +6,7 @@ import { QuestionCard } from './cards/question-card.tsx';
 import { useList } from './state/store.ts';
 import { useWindowFit } from './state/window-fit.ts';
 import { strings } from './base/strings.ts';
-import { cardsOf } from './base/cards.ts';
+import { cardsOf } from '../words/en/asked.ts';
 import { formatNumber } from './base/format.ts';
 
 export function CardWindow({ id }: { readonly id?: string }) {

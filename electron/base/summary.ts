@@ -7,6 +7,7 @@
 import type * as z from 'zod';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
+import { cardsOf, type Card } from '../../words/en/asked.ts';
 
 const signIns = methods['signIn.list'].result;
 const approvalRequests = methods['request.list'].result;
@@ -66,20 +67,6 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
 /** The card that shows a question, by the id of the question that opened it. */
 export const cardOf = ({ id, card = id }: Question): string => card;
 
-/** The questions of one card. */
-export type Card = readonly [Question, ...Question[]];
-
-/** The open questions, card by card. */
-export function cardsOf(questions: readonly Question[]): readonly Card[] {
-  const cards = new Map<string, [Question, ...Question[]]>();
-  for (const question of questions) {
-    const card = cards.get(cardOf(question));
-    if (card) card.push(question);
-    else cards.set(cardOf(question), [question]);
-  }
-  return [...cards.values()];
-}
-
 /** True for what is answered on a card; a sign-in is done on its page in the browser. */
 export function isCard({ kind }: Question): boolean {
   return kind !== 'signIn' && kind !== 'device';
@@ -122,7 +109,7 @@ export function trayState(summary: Summary): TrayState {
 /** What is new since the last look and worth a notification. */
 export interface Changes {
   /** Those with a new question, whole. */
-  readonly cards: readonly Card[];
+  readonly cards: readonly Card<Question>[];
   /** Servers that could be used before and now need the user. */
   readonly signedOut: readonly Server[];
 }
@@ -132,7 +119,7 @@ export function changesSince(before: Summary, after: Summary): Changes {
   const wereOut = new Set(before.servers.filter(isSignedOut).map(({ id }) => id));
   const wereThere = new Set(before.servers.map(({ id }) => id));
   return {
-    cards: cardsOf(after.questions).filter((card) => card.some(({ id }) => !known.has(id))),
+    cards: cardsOf(after.questions).filter(({ questions }) => questions.some(({ id }) => !known.has(id))),
     signedOut: after.servers.filter(
       (server) => isSignedOut(server) && wereThere.has(server.id) && !wereOut.has(server.id),
     ),

@@ -9,8 +9,9 @@ import { askedParts } from '../../words/en/asked.ts';
 import { appKind } from '../../words/app-kind.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
 import { bindMessages } from '../../words/messages.ts';
+import { seenText } from '../../words/seen-text.ts';
 import type { KeyturnError } from '../../src/base/errors.ts';
-import type { Card, Pause, Row, Server } from './summary.ts';
+import type { Pause, Question, Row, Server } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
@@ -18,23 +19,10 @@ const maxNameLength = 60;
 /** One word that reads as a name or an address, and as nothing else. */
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N}._@+:/-]*$/u;
 
-/** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
-const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
-
-/** Marks on one letter: a pile of them covers the lines above. */
-const piledMarks = /(\p{M}{2})\p{M}+/gu;
-
 function quotedName(text: string): string {
-  const characters = Array.from(text.slice(0, maxNameLength * 2));
-  const isCut = characters.length > maxNameLength || text.length > maxNameLength * 2;
-  const kept = characters.slice(0, maxNameLength).join('');
-  if (!isCut && plainName.test(kept) && kept.search(unseen) === -1) return kept;
-  const seen = kept.replace(unseen, written).replace(piledMarks, '$1…').replace(/[“”]/g, '"');
-  return `“${seen}${isCut ? '…' : ''}”`;
-}
-
-function written(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  const { seen, isCut } = seenText(text, maxNameLength);
+  if (seen === text && plainName.test(text)) return text;
+  return `“${seen.replace(/[“”]/g, '"')}${isCut ? '…' : ''}”`;
 }
 
 /** More are not worth a line each. */
@@ -93,10 +81,8 @@ export const signedOutWords = ({ endpoint }: Server): string =>
   words().signedOut({ server: serverName(endpoint) });
 
 /** What a card asks. */
-export function cardWords([first, ...others]: Card): string {
-  const count = new Set([first, ...others].map(({ resource }) => resource)).size;
-  return askedParts<never>(words(), first, { name: quotedName, address: serverName }, count).join('');
-}
+export const cardWords = (questions: readonly [Question, ...Question[]]): string =>
+  askedParts<never>(words(), questions, { name: quotedName, address: serverName }).join('');
 
 /** Who asks, as the messages take it. */
 const appWords = (client = '') => ({ who: appKind(client), app: quotedName(client) });

@@ -3,8 +3,9 @@
  *
  * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
  */
-import { cardOf, cardsOf, isCard, isSignedOut } from '../base/summary.ts';
-import type { Card, Pause, Row, Server, Summary } from '../base/summary.ts';
+import { cardsOf, type Card } from '../../words/en/asked.ts';
+import { isCard, isSignedOut } from '../base/summary.ts';
+import type { Pause, Question, Row, Server, Summary } from '../base/summary.ts';
 import {
   activityWords,
   cardWords,
@@ -72,9 +73,8 @@ export function menuRows(state: MenuState): readonly MenuRow[] {
   ];
 }
 
-function cardRow(card: Card): MenuRow {
-  const [first] = card;
-  return actionRow(cardWords(card), { type: isCard(first) ? 'card' : 'page', id: cardOf(first) });
+function cardRow({ id, questions }: Card<Question>): MenuRow {
+  return actionRow(cardWords(questions), { type: isCard(questions[0]) ? 'card' : 'page', id });
 }
 
 function serverRows(servers: readonly Server[]): readonly MenuRow[] {

@@ -37,11 +37,10 @@ export class Notifications {
   }
 
   show({ cards, signedOut }: Changes): void {
-    for (const card of cards) {
-      const id = cardOf(card[0]);
+    for (const { id, questions } of cards) {
       this.#open(id, {
         title: words().question,
-        body: cardWords(card),
+        body: cardWords(questions),
         action: { type: 'card', id },
         // As long as the card waits; keepOnly takes it away.
         stays: true,

@@ -1,18 +1,8 @@
-/**
- * Text from servers, programs and files made fit to show.
- *
- * Invariant: what comes out is bounded, and every control, direction, invisible and unassigned
- * character is written as an escape, so that no name can look like another or turn the words around it.
- */
+/** Text from servers, programs and files made fit to show (words/seen-text.ts). */
+import { seenText } from '../../words/seen-text.ts';
 
 /** Characters of one text. A real name, scope or address is far shorter. */
 const maxLength = 160;
-
-/** Marks on one letter: Vietnamese needs two; a pile of them covers the lines above. */
-const piledMarks = /(\p{M}{2})\p{M}+/gu;
-
-/** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
-const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
 
 export interface SanitizedText {
   readonly text: string;
@@ -21,12 +11,9 @@ export interface SanitizedText {
 }
 
 export function sanitize(raw: string, bound = maxLength): SanitizedText {
-  const characters = Array.from(raw.slice(0, bound * 2));
-  const isCut = characters.length > bound || raw.length > bound * 2;
-  const kept = characters.slice(0, bound).join('');
-  const plain = kept.replace(unseen, escaped).replace(piledMarks, '$1…');
-  const needsQuotes = isCut || plain !== raw || raw === '' || /^\s|\s$|["“”<>]/.test(raw);
-  return { text: isCut ? `${plain}…` : plain, needsQuotes };
+  const { seen, isCut } = seenText(raw, bound);
+  const needsQuotes = seen !== raw || raw === '' || /^\s|\s$|["“”<>]/.test(raw);
+  return { text: isCut ? `${seen}…` : seen, needsQuotes };
 }
 
 /** Characters: a sentence of the broker's with a quotation in it is shorter. */
@@ -41,10 +28,6 @@ export function sanitizeSentence(sentence: string): string {
 export function sanitizeReason(why: string): string {
   const text = sanitizeSentence(why);
   return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-function escaped(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** What an exception is for, as a user types it: a private address is confirmed for a host, not for a URL. */

@@ -3,10 +3,10 @@
  *
  * Invariant: every type here is a piece of the table's own; the page knows no field that it doesn't name.
  */
-import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
+import type { ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 
 export type {
-  Change,
+  Bridge,
   ChannelName,
   ParamsOn,
   Preferences,
@@ -24,6 +24,8 @@ export type ListedApiKey = ResultOn<'apiKey.list'>['apiKeys'][number];
 export type OpenForward = ResultOn<'forward.list'>['forwards'][number];
 export type ListedProxy = Status['proxies'][number];
 export type Question = ResultOn<'request.list'>['requests'][number];
+/** Of one card. */
+export type Questions = readonly [Question, ...Question[]];
 export type AppProcess = NonNullable<Question['appProcess']>;
 export type OAuthClient = ResultOn<'oauthClient.list'>['oauthClients'][number];
 export type Status = ResultOn<'status'>;
@@ -44,10 +46,3 @@ export type SettingDetail = ResultOn<'settings.get'>['details'][number];
 export type Explanation = ResultOn<'signIn.show'>['signIns'][number];
 export type SettingValue = Settings[string];
 export type ExceptionName = ParamsOn<'exception.set'>['name'];
-
-/** `window.keyturn`, as preload makes it. */
-export interface Bridge {
-  readonly locale: string;
-  call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
-  onChange(listener: () => void): () => void;
-}

@@ -51,7 +51,7 @@ export function CommandCard({ question, onDone }: CardProps) {
 function Title({ question }: Pick<CardProps, 'question'>) {
   const name = (text: string) => <UntrustedText text={text} />;
   const address = (url: string) => <Host url={url} />;
-  return <>{askedParts<JSX.Element>(strings, question, { name, address })}</>;
+  return <>{askedParts<JSX.Element>(strings, [question], { name, address })}</>;
 }
 
 /** A word that a shell reads as it is. */

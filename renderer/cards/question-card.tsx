@@ -4,7 +4,7 @@
  * Invariant: every word of an app or a server is shown as untrusted text.
  */
 import { useState } from 'preact/hooks';
-import type { Questions } from '../base/cards.ts';
+import type { Questions } from '../base/views.ts';
 import { strings } from '../base/strings.ts';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { AccessCard } from './access/access-card.tsx';

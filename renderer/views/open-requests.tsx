@@ -1,15 +1,14 @@
 /** The open cards, above whatever the main window shows. */
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { cardsOf, serverCount } from '../base/cards.ts';
-import type { Questions } from '../base/cards.ts';
+import type { Questions } from '../base/views.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { Icon } from '../parts/icon.tsx';
 import { QuestionCard } from '../cards/question-card.tsx';
 import { useList } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
-import { askedParts } from '../../words/en/asked.ts';
+import { askedParts, cardsOf } from '../../words/en/asked.ts';
 
 export function OpenQuestions() {
   const { value } = useList('request.list');
@@ -45,9 +44,4 @@ export function OpenQuestions() {
 }
 
 const summary = (questions: Questions): string =>
-  askedParts<never>(
-    strings,
-    questions[0],
-    { name: sanitizeLabel, address: sanitizeLabel },
-    serverCount(questions),
-  ).join('');
+  askedParts<never>(strings, questions, { name: sanitizeLabel, address: sanitizeLabel }).join('');

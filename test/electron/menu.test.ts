@@ -75,7 +75,8 @@ describe('a notification', () => {
     expect(inNotification(text, 'linux')).toBe('"‹a href=x›＆amp;" asks');
     expect(inNotification(text, 'win32')).toBe(text);
     const shown = notifications();
-    shown.show({ cards: [[{ ...question('pair'), app: '<b>editor</b>' }]], signedOut: [] });
+    const asked = { ...question('pair'), app: '<b>editor</b>' };
+    shown.show({ cards: [{ id: asked.id, questions: [asked] }], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
     // Windows keeps it in the Action Center after that.

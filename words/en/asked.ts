@@ -1,5 +1,5 @@
 /**
- * The sentence of a request, with the names in it as each place draws them.
+ * The open requests as cards, and the sentence of each, with the names in it as each place draws them.
  *
  * Invariant: no name of a program, a server or a setting is part of a sentence before its place made it fit to show.
  */
@@ -24,6 +24,31 @@ export interface Asked {
   readonly forward?: { readonly label: string } | undefined;
 }
 
+/** Requests that are answered together. */
+export interface Card<Q> {
+  /** Of the request that opened it, which may be answered by now. */
+  readonly id: string;
+  readonly questions: readonly [Q, ...Q[]];
+}
+
+/** What one run of an app asks in one breath is one card. In the order in which they came up. */
+export function cardsOf<Q extends { readonly id: string; readonly card?: string | undefined }>(
+  open: readonly Q[],
+): readonly Card<Q>[] {
+  const cards = new Map<string, [Q, ...Q[]]>();
+  for (const question of open) {
+    const { id, card = id } = question;
+    const questions = cards.get(card);
+    if (questions) questions.push(question);
+    else cards.set(card, [question]);
+  }
+  return [...cards].map(([id, questions]) => ({ id, questions }));
+}
+
+/** How many servers they are about: an app may ask for another account, or for more, at one of them. */
+export const serverCount = (questions: readonly Asked[]): number =>
+  new Set(questions.map(({ resource }) => resource)).size;
+
 /** How a place shows names and addresses: as text, or as something drawn. */
 interface Shown<T extends object> {
   readonly name: (text: string) => T | string;
@@ -45,13 +70,13 @@ interface Values<T extends object> {
 /** A message of some of these values, or of none. */
 type Sentence<T extends object> = string | { parts(values: Values<T>): readonly (string | T)[] };
 
-/** The sentence in pieces. `count`: of the servers that the requests on its card are about. */
+/** The sentence of a card in pieces. */
 export function askedParts<T extends object>(
   words: Words,
-  asked: Asked,
+  [asked, ...others]: readonly [Asked, ...Asked[]],
   { name, address }: Shown<T>,
-  count = 1,
 ): readonly (string | T)[] {
+  const count = serverCount([asked, ...others]);
   const { app = '', resource = '', server = '', issuer = '', account = '', forward, setting } = asked;
   const sentence: Sentence<T> = count > 1 ? words.questions.allowSeveral : sentenceOf<T>(words, asked);
   if (typeof sentence === 'string') return [sentence];

@@ -4,8 +4,8 @@
  * Invariant: every word of the app or the server is shown as untrusted text.
  */
 import { useState } from 'preact/hooks';
-import { serverCount } from '../../base/cards.ts';
-import type { Questions } from '../../base/cards.ts';
+import { serverCount } from '../../../words/en/asked.ts';
+import type { Questions } from '../../base/views.ts';
 import { formatNumber, formatTime } from '../../base/format.ts';
 import { scopeNames } from '../../base/scopes.ts';
 import { strings } from '../../base/strings.ts';

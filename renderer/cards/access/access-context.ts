@@ -5,7 +5,7 @@
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it. A duration is
  * offered only where the wire carries exactly that: nothing is allowed for longer or wider than the choice says.
  */
-import type { Questions } from '../../base/cards.ts';
+import type { Questions } from '../../base/views.ts';
 import { scopeNames } from '../../base/scopes.ts';
 import type { PairedApp, Permission, Refusal, ParamsOn, Question, SettingValue } from '../../base/views.ts';
 import { useList } from '../../state/store.ts';
