@@ -43,38 +43,28 @@ export function metadata(server: ProtectedServer): ExpressMiddleware {
  */
 export function protect(server: ProtectedServer): ExpressMiddleware {
   return (request, response, next) => {
-    void passOn(server, request, response, next);
+    void pass(server, request, response, next);
   };
 }
 
 /** Never rejects: Express 4 would not notice. */
-async function passOn(
+async function pass(
   server: ProtectedServer,
   request: IncomingMessage,
   response: ServerResponse,
   next: (error?: unknown) => void,
 ): Promise<void> {
-  let isPassed;
   try {
-    isPassed = await pass(server, request, response);
+    const passed = await check(server, request, response);
+    if (passed === undefined) return;
+    const { access, bytes } = passed;
+    accesses.set(request, access);
+    prepare(response, passed.headers);
+    // `_body` tells Express's own parsers that there is nothing left to read.
+    Object.assign(request, { auth: access.authInfo, ...(bytes ? { body: access.body, _body: true } : {}) });
   } catch (error) {
     next(error);
     return;
   }
-  if (isPassed) next();
-}
-
-async function pass(
-  server: ProtectedServer,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<boolean> {
-  const passed = await check(server, request, response);
-  if (passed === undefined) return false;
-  const { access, bytes } = passed;
-  accesses.set(request, access);
-  prepare(response, passed.headers);
-  // `_body` tells Express's own parsers that there is nothing left to read.
-  Object.assign(request, { auth: access.authInfo, ...(bytes ? { body: access.body, _body: true } : {}) });
-  return true;
+  next();
 }

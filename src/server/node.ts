@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { check, headersOf, prepare, targetOf, urlOf, write } from './node-request.ts';
 import type { Access } from './resource/access.ts';
@@ -80,12 +80,10 @@ async function send(
     return;
   }
   response.flushHeaders();
-  const body = Readable.fromWeb(answer.body as ReadableStream<Uint8Array>);
-  body.once('error', () => response.destroy());
-  response.once('close', () => body.destroy());
-  body.pipe(response);
   // A client that leaves is no fault of ours.
-  await finished(response).catch(() => undefined);
+  await pipeline(Readable.fromWeb(answer.body as ReadableStream<Uint8Array>), response).catch(
+    () => undefined,
+  );
 }
 
 /** A fault ends the request with 500 and says nothing of it. */

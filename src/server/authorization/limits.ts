@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import type { Limit } from '../resource/requests/rate-limit.ts';
-import { callerOf, clientAddress, forwardedFor, peerOf } from '../resource/requests/transport.ts';
+import { callerOf, clientAddress, peerOf } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 
 /**
@@ -72,7 +72,6 @@ export function callerIn({ socket, headers }: IncomingMessage, trustedProxies: r
     const value = headers[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const address = clientAddress(forwardedFor(headerOf), peerOf(socket) ?? '', trustedProxies) ?? '';
-  const key = callerOf(address, headerOf);
-  return { key, site: siteOf(address) };
+  const address = clientAddress(headerOf, peerOf(socket) ?? '', trustedProxies) ?? '';
+  return { key: callerOf(address, headerOf), site: siteOf(address) };
 }

@@ -29,14 +29,9 @@ export interface SdkAuthInfo {
   extra: Record<string, unknown>;
 }
 
-interface Origin {
-  readonly tokenDigest: string;
-  readonly resource: string;
-}
+const digests = new WeakMap<Access, string>();
 
-const origins = new WeakMap<Access, Origin>();
-
-export interface AccessParts {
+interface AccessParts {
   readonly token: VerifiedToken;
   readonly tokenDigest: string;
   readonly body: unknown;
@@ -58,13 +53,13 @@ export function makeAccess({ token, tokenDigest, body, resource, metadataUrl }: 
       extra: { sub: token.subject, iss: token.issuer, claims: token.claims },
     },
   });
-  origins.set(access, { tokenDigest, resource });
+  digests.set(access, tokenDigest);
   return access;
 }
 
-/** Undefined: no server of ours made this object. */
-export function originOf(access: Access): Origin | undefined {
-  return origins.get(access);
+/** Of the token that came with the request. Undefined: no server of ours made this object. */
+export function digestOf(access: Access): string | undefined {
+  return digests.get(access);
 }
 
 /** Headers that carry proof of the caller's rights; no handler gets them. */

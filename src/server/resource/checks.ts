@@ -3,7 +3,7 @@
  *
  * Invariant: an option that can't be used is refused here, before the first request.
  */
-import type { Http } from '../../oauth/base/http.ts';
+import { quietly } from './base/option.ts';
 import type { ServerEvent } from './events.ts';
 import { readServerOptions } from './options.ts';
 import type { ProtectedServerOptions, Settings } from './options.ts';
@@ -17,7 +17,8 @@ import type { TokenCheck } from './tokens/token.ts';
 
 export interface Checks {
   readonly settings: Settings;
-  readonly options: ProtectedServerOptions;
+  readonly checkSession: ProtectedServerOptions['checkSession'];
+  readonly onEvent: (event: ServerEvent) => void;
   readonly now: () => number;
   readonly metadata: ResourceMetadata;
   readonly scopes: ScopeRules;
@@ -28,41 +29,27 @@ export interface Checks {
   readonly failedTokens: FailedTokens;
 }
 
-export function tell({ onEvent }: ProtectedServerOptions, event: ServerEvent): void {
-  try {
-    onEvent?.(event);
-  } catch {
-    // A log that fails must neither refuse a request nor let one pass.
-  }
-}
-
 /** Throws invalid_request for an option that can't be used. */
 export function makeChecks(options: ProtectedServerOptions): Checks {
   const settings = readServerOptions(options);
   const { resource, scopes, dpop, rateLimit } = settings;
-  const now = options.now ?? Date.now;
+  const { now = Date.now, checkSession, fetch = ownFetch } = options;
+  const onEvent = quietly(options.onEvent);
   const limiter = (rate: typeof rateLimit.perClient) => (rate ? new RateLimiter(rate, now) : undefined);
-  const issuers = settings.authorizationServers;
   return {
     settings,
-    options,
+    checkSession,
+    onEvent,
     now,
-    metadata: resourceMetadata({
-      resource,
-      authorizationServers: issuers,
-      scopesSupported: scopes.supported ?? scopes.required,
-      dpopAlgorithms: dpop.algorithms,
-      isDpopRequired: dpop.required,
-      name: settings.name,
-      documentation: settings.documentation,
-      mountPath: settings.mountPath,
-    }),
+    metadata: resourceMetadata(settings),
     scopes: new ScopeRules({ ...settings, ...scopes }),
     tokens: settings.tokens.open({
       resource,
-      issuers,
-      http: httpOf(options, now),
-      onOutage: (outage) => tell(options, outage),
+      issuers: settings.authorizationServers,
+      // One clock: nothing here outlives a change of it by more than the time of a cache. Spec, Endpoints: https, but for a
+      // server under development on this machine.
+      http: { fetch, now, wall: now, allowInsecureLoopback: settings.isLoopbackHttp },
+      onOutage: onEvent,
     }),
     dpop: new Dpop({ ...dpop, maxAgeSeconds: maxProofAge, isRequired: dpop.required, now }),
     perClient: limiter(rateLimit.perClient),
@@ -74,14 +61,5 @@ export function makeChecks(options: ProtectedServerOptions): Checks {
 /** Seconds: a proof is made for the request that carries it (RFC 9449 §11.1). */
 const maxProofAge = 60;
 
-/** One clock: nothing here outlives a change of it by more than the time of a cache. */
-function httpOf({ fetch, resource }: ProtectedServerOptions, now: () => number): Http {
-  return {
-    // Called again each time, and as a function of the platform's own object, as some platforms want it.
-    fetch: fetch ?? (async (url: string, init: object) => globalThis.fetch(url, init)),
-    now,
-    wall: now,
-    // Spec, Endpoints: https, but for a server under development on this machine.
-    allowInsecureLoopback: URL.parse(resource)?.protocol === 'http:',
-  };
-}
+/** Looked up each time, and called as a function of the platform's own object, as some platforms want it. */
+const ownFetch = async (url: string, init: object): Promise<Response> => globalThis.fetch(url, init);

@@ -8,7 +8,7 @@ import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireIssuer } from '../../oauth/discovery/authorization-server.ts';
 import { isAddressOrRange } from './base/address.ts';
-import { invalidOption, readOptions, seconds } from './base/option.ts';
+import { callable, invalidOption, readOption, readOptions, seconds } from './base/option.ts';
 import type { ServerEvent } from './events.ts';
 import type { Origins } from './requests/cors.ts';
 import type { Limit } from './requests/rate-limit.ts';
@@ -83,7 +83,6 @@ export interface ProtectedServerOptions {
 const texts = z.array(z.string().min(1));
 const lists = z.record(z.string(), texts);
 const limit = z.strictObject({ requests: z.int().positive(), seconds });
-const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
 const algorithms = z.array(z.enum(asymmetricAlgorithms)).nonempty();
 
 const schema = z.strictObject({
@@ -159,37 +158,27 @@ export type Settings = Omit<z.output<typeof schema>, 'checkSession' | 'onEvent' 
 export function readServerOptions(options: ProtectedServerOptions): Settings {
   const settings = readOptions(schema, options, 'protectedServer');
   const isLoopback = requireResource(settings.resource);
-  for (const issuer of settings.authorizationServers) requireIssuerOption(issuer, isLoopback);
+  readOption(
+    'authorizationServers of protectedServer',
+    'Write each issuer as its own metadata does. Plain http works only where the resource is on this machine too.',
+    () => {
+      const loopback = { allowInsecureLoopback: isLoopback };
+      for (const issuer of settings.authorizationServers) requireIssuer(issuer, loopback);
+    },
+  );
   return { ...settings, isLoopbackHttp: settings.resource.startsWith('http:') };
 }
 
 /** True for a resource of this machine. */
 function requireResource(resource: string): boolean {
-  let canonical: string;
-  try {
-    canonical = canonicalResource(resource, { allowInsecureLoopback: true });
-  } catch (error) {
-    return invalidOption(
-      'resource of protectedServer',
-      error instanceof Error ? error.message : 'it names no server',
-      'Write the https URL of the endpoint, as clients do; http is for this machine only.',
-    );
-  }
+  const canonical = readOption(
+    'resource of protectedServer',
+    'Write the https URL of the endpoint, as clients do; http is for this machine only.',
+    () => canonicalResource(resource, { allowInsecureLoopback: true }),
+  );
   // Another spelling would not be the audience that clients ask for (RFC 8707 §2).
   if (resource !== canonical && resource !== `${canonical}/`) {
     invalidOption('resource of protectedServer', 'it is not in canonical form', `Write ${canonical}`);
   }
   return isLoopbackHost(new URL(resource).hostname);
-}
-
-function requireIssuerOption(issuer: string, isLoopback: boolean): void {
-  try {
-    requireIssuer(issuer, { allowInsecureLoopback: isLoopback });
-  } catch (error) {
-    invalidOption(
-      'authorizationServers of protectedServer',
-      error instanceof Error ? error.message : 'it holds something that is no issuer',
-      'Write each issuer as its own metadata does. Plain http works only where the resource is on this machine too.',
-    );
-  }
 }

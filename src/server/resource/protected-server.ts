@@ -12,12 +12,12 @@ import { sha256 } from './base/digest.ts';
 import { hasBody } from './base/incoming.ts';
 import type { Answer, IncomingRequest } from './base/incoming.ts';
 import { Refusal } from './base/refusal.ts';
-import { makeChecks, tell } from './checks.ts';
+import { makeChecks } from './checks.ts';
 import type { Checks } from './checks.ts';
 import { requestEvent } from './events.ts';
-import type { Course, ServerEvent } from './events.ts';
+import type { Course } from './events.ts';
 import type { ProtectedServerOptions } from './options.ts';
-import { refusalAnswer } from './refusal-answer.ts';
+import { refusalAnswer } from './requests/challenge.ts';
 import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
 import type { Credentials } from './requests/credentials.ts';
 import { corsHeaders, preflight } from './requests/cors.ts';
@@ -66,7 +66,7 @@ export class ProtectedServer {
   #answered(request: IncomingRequest, answer: Answer | undefined): Answer | undefined {
     if (answer === undefined) return undefined;
     try {
-      checkTransport(request, this.#transport());
+      checkTransport(request, this.#checks.settings);
       return answer;
     } catch (error) {
       return this.#refused(request, asRefusal(error));
@@ -81,12 +81,12 @@ export class ProtectedServer {
     const course: Course = { method: request.method, path: request.url.pathname };
     try {
       const passed = await this.#run(request, course);
-      this.#tell(requestEvent(course, this.#checks.now()));
+      this.#checks.onEvent(requestEvent(course, this.#checks.now()));
       return passed;
     } catch (error) {
       const refusal = asRefusal(error);
       const { reason, row } = refusal;
-      this.#tell(requestEvent(course, this.#checks.now(), { reason, status: row.status }));
+      this.#checks.onEvent(requestEvent(course, this.#checks.now(), { reason, status: row.status }));
       const nonce = row.status === 401 ? await this.#checks.dpop.nonceHeader() : {};
       return { kind: 'answered', answer: this.#refused(request, refusal, nonce) };
     }
@@ -94,7 +94,7 @@ export class ProtectedServer {
 
   async #run(request: IncomingRequest, course: Course): Promise<Verdict> {
     const { settings, scopes, dpop, perAddress, perClient } = this.#checks;
-    course.address = checkTransport(request, this.#transport());
+    course.address = checkTransport(request, settings);
     checkPath(request);
     // A token for one path opens no other.
     if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
@@ -157,7 +157,7 @@ export class ProtectedServer {
   }
 
   async #checkSession(token: VerifiedToken): Promise<void> {
-    const { checkSession } = this.#checks.options;
+    const { checkSession } = this.#checks;
     if (!checkSession) return;
     let state;
     try {
@@ -224,20 +224,11 @@ export class ProtectedServer {
     return new URL(this.resource).pathname.replace(/\/+$/, '') + pathname.slice(mount.length);
   }
 
-  #transport() {
-    const { isLoopbackHttp, trustedProxies } = this.#checks.settings;
-    return { isLoopbackHttp, trustedProxies };
-  }
-
   #refused(request: IncomingRequest, refusal: Refusal, more: Record<string, string> = {}): Answer {
     const { row, details } = refusal;
     const { scopes } = this.#checks;
     const scope = row.status === 401 ? scopes.neededFor(request.method, this.#path(request)) : details.scope;
     return refusalAnswer(this.#checks, request, refusal, scope, more);
-  }
-
-  #tell(event: ServerEvent): void {
-    tell(this.#checks.options, event);
   }
 }
 

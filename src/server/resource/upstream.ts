@@ -7,7 +7,7 @@
 import { decodeJwt } from 'jose';
 import { KeyturnError } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
-import { originOf } from './access.ts';
+import { digestOf } from './access.ts';
 import type { Access } from './access.ts';
 import { sha256 } from './base/digest.ts';
 
@@ -26,10 +26,9 @@ export interface Upstream {
  * the upstream resource.
  */
 export async function upstreamFetch(access: Access, upstream: Upstream): Promise<typeof globalThis.fetch> {
-  const { token } = upstream;
-  const origin = originOf(access);
-  if (origin === undefined) throw refusal('The access was not made by a protected server.');
-  if (sha256(token) === origin.tokenDigest) {
+  const digest = digestOf(access);
+  if (digest === undefined) throw refusal('The access was not made by a protected server.');
+  if (sha256(upstream.token) === digest) {
     throw refusal('The token is the one that the client sent to this server.');
   }
   return fetchTo(upstream);

@@ -1,52 +1,68 @@
 /**
- * WWW-Authenticate, as this server writes it (RFC 6750 §3, RFC 9728 §5.1, RFC 9449 §7.1).
+ * The answer to a request that goes no further, with its WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1, RFC 9449 §7.1).
  *
- * Invariant: every value is a well-formed quoted-string. The Bearer challenge is first, since some clients read
- * no further.
+ * Invariant: it says what the table of refusals says, and repeats nothing of the request. Every value of the header is a
+ * well-formed quoted-string. The Bearer challenge is first, since some clients read no further.
  */
 import { formatScope } from '../../../oauth/base/scope.ts';
-import type { ChallengeError } from '../base/refusal.ts';
+import type { Answer, IncomingRequest } from '../base/incoming.ts';
+import type { Refusal } from '../base/refusal.ts';
+import type { Checks } from '../checks.ts';
+import { corsHeaders } from './cors.ts';
 
-export interface ChallengeParameters {
-  readonly error?: ChallengeError | undefined;
-  readonly errorDescription?: string | undefined;
-  readonly scope?: readonly string[] | undefined;
-  readonly resourceMetadata: string;
+/** RFC 6750 §3: what is wrong, and what a client can do about it. */
+export function refusalAnswer(
+  checks: Checks,
+  { method, headers }: IncomingRequest,
+  refusal: Refusal,
+  scope: readonly string[] | undefined,
+  more: Readonly<Record<string, string>>,
+): Answer {
+  const { reason, row, details } = refusal;
+  const { status, error, description } = row;
+  const retryAfter = details.retryAfterSeconds;
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      ...corsHeaders(headers, checks.settings.origins),
+      ...(error !== undefined || status === 401
+        ? { 'www-authenticate': challenges(checks, refusal, scope) }
+        : {}),
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
+      ...more,
+    },
+    body:
+      method === 'HEAD'
+        ? null
+        : (details.body ?? JSON.stringify({ error: error ?? reason, error_description: description })),
+  };
 }
 
-export interface ChallengeSchemes {
-  /** False where only bound tokens are taken. */
-  readonly bearer: boolean;
-  /** Algorithms of proofs, for the challenge of that scheme. */
-  readonly dpopAlgorithms: readonly string[];
-}
-
-/** Both challenges. An error is in the one whose scheme it is about. */
-export function writeChallenge(
-  parameters: ChallengeParameters,
-  { bearer, dpopAlgorithms }: ChallengeSchemes,
-  errorScheme: 'bearer' | 'dpop',
+/** Both challenges, or that of DPoP where only bound tokens are taken. An error is in the one whose scheme it is about. */
+function challenges(
+  { settings: { dpop }, metadata }: Checks,
+  { reason, row: { error, description } }: Refusal,
+  scope: readonly string[] | undefined,
 ): string {
-  const { error, errorDescription, scope, resourceMetadata } = parameters;
-  const about = (scheme: 'bearer' | 'dpop'): string => {
-    const isMeant = scheme === errorScheme || !bearer;
-    return written({
+  const isBound = dpop.required || reason.startsWith('proof_') || reason === 'token_bound';
+  const challenge = (scheme: 'Bearer' | 'DPoP'): string => {
+    const isMeant = error !== undefined && isBound === (scheme === 'DPoP');
+    const parameters = {
       error: isMeant ? error : undefined,
-      error_description: isMeant && error !== undefined ? errorDescription : undefined,
+      error_description: isMeant ? description : undefined,
       // RFC 6749 §3.3: an empty list is no scope.
       scope: scope === undefined || scope.length === 0 ? undefined : formatScope(scope),
-      // RFC 9728 §5.1.
-      resource_metadata: resourceMetadata,
-      algs: scheme === 'dpop' ? dpopAlgorithms.join(' ') : undefined,
-    });
+      resource_metadata: metadata.url,
+      algs: scheme === 'DPoP' ? dpop.algorithms.join(' ') : undefined,
+    };
+    const written = Object.entries(parameters).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}="${escaped(value)}"`],
+    );
+    return `${scheme} ${written.join(', ')}`;
   };
-  return [...(bearer ? [`Bearer ${about('bearer')}`] : []), `DPoP ${about('dpop')}`].join(', ');
-}
-
-function written(parameters: Readonly<Record<string, string | undefined>>): string {
-  return Object.entries(parameters)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${escaped(value)}"`]))
-    .join(', ');
+  return [...(dpop.required ? [] : [challenge('Bearer')]), challenge('DPoP')].join(', ');
 }
 
 /** RFC 9110 §5.6.4. What no header may hold at all is left out. */

@@ -6,18 +6,7 @@
  */
 import { protectedResourceLocations } from '../../../oauth/discovery/protected-resource.ts';
 import type { Answer } from '../base/incoming.ts';
-
-export interface MetadataContent {
-  readonly resource: string;
-  readonly authorizationServers: readonly string[];
-  readonly scopesSupported: readonly string[];
-  readonly dpopAlgorithms: readonly string[];
-  readonly isDpopRequired: boolean;
-  readonly name?: string | undefined;
-  readonly documentation?: string | undefined;
-  /** The path of the resource as this process sees it, if that is another one. */
-  readonly mountPath?: string | undefined;
-}
+import type { Settings } from '../options.ts';
 
 export interface ResourceMetadata {
   /** The path-specific place, which challenges name. */
@@ -26,22 +15,23 @@ export interface ResourceMetadata {
   answer(method: string, path: string): Answer | undefined;
 }
 
-export function resourceMetadata(content: MetadataContent): ResourceMetadata {
-  const { resource, scopesSupported, name, documentation } = content;
+export function resourceMetadata(settings: Settings): ResourceMetadata {
+  const { resource, scopes, dpop } = settings;
+  const supported = scopes.supported ?? scopes.required;
   const locations = protectedResourceLocations(resource);
-  const seen = new URL(content.mountPath ?? '', resource).href;
+  const seen = new URL(settings.mountPath ?? '', resource).href;
   const places = [...locations, ...protectedResourceLocations(seen)];
   const paths = new Set(places.map((location) => new URL(location).pathname));
   const text = JSON.stringify({
     resource,
-    authorization_servers: content.authorizationServers,
-    ...(scopesSupported.length === 0 ? {} : { scopes_supported: scopesSupported }),
+    authorization_servers: settings.authorizationServers,
+    ...(supported.length === 0 ? {} : { scopes_supported: supported }),
     // RFC 9728 §2: only the header (RFC 6750 §2.1).
     bearer_methods_supported: ['header'],
-    dpop_signing_alg_values_supported: content.dpopAlgorithms,
-    ...(content.isDpopRequired ? { dpop_bound_access_tokens_required: true } : {}),
-    resource_name: name,
-    resource_documentation: documentation,
+    dpop_signing_alg_values_supported: dpop.algorithms,
+    ...(dpop.required ? { dpop_bound_access_tokens_required: true } : {}),
+    resource_name: settings.name,
+    resource_documentation: settings.documentation,
   });
   return {
     url: locations[0] ?? resource,

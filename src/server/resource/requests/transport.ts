@@ -8,13 +8,7 @@ import { isThisMachine } from '../../../base/text/this-machine.ts';
 import { isAmong, limitKey, plainAddress } from '../base/address.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
-
-export interface TransportRules {
-  /** True: the resource is an http URL of this machine, for development. */
-  readonly isLoopbackHttp: boolean;
-  /** Addresses and ranges. */
-  readonly trustedProxies: readonly string[];
-}
+import type { Settings } from '../options.ts';
 
 /** Of a connection of Node. The other end of a Unix socket, such as a proxy in front, is on this machine. */
 export function peerOf(socket: { readonly remoteAddress?: string | undefined }): string | undefined {
@@ -27,17 +21,11 @@ export function peerOf(socket: { readonly remoteAddress?: string | undefined }):
 /** The address of the client, if it is known. Throws a refusal for plain http. */
 export function checkTransport(
   { headers, connection }: IncomingRequest,
-  { isLoopbackHttp, trustedProxies }: TransportRules,
+  { isLoopbackHttp, trustedProxies }: Pick<Settings, 'isLoopbackHttp' | 'trustedProxies'>,
 ): string | undefined {
   const { address: peer, isEncrypted } = connection;
   const isProxied = peer !== undefined && isAmong(peer, trustedProxies);
-  const address =
-    peer &&
-    clientAddress(
-      forwardedFor((name) => headers.get(name)),
-      peer,
-      trustedProxies,
-    );
+  const address = peer && clientAddress((name) => headers.get(name), peer, trustedProxies);
   // Spec, Endpoints: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
   if (isLoopbackHttp && (address === undefined || isThisMachine(address))) return address;
@@ -60,25 +48,30 @@ function forwardedValues(header: string | null | undefined, parameter: string): 
   );
 }
 
-/** X-Forwarded-For, or the same from Forwarded. */
-export function forwardedFor(headerOf: HeaderOf): string | null {
-  return headerOf('x-forwarded-for') ?? (forwardedValues(headerOf('forwarded'), 'for').join(',') || null);
-}
-
 /**
- * Of whom a request is. `header`: X-Forwarded-For; `peer`: who is connected; `trusted`: addresses and ranges of
- * proxies.
+ * Of whom a request is, by X-Forwarded-For, or the same from Forwarded. `peer`: who is connected; `trusted`: addresses
+ * and ranges of proxies.
  */
 export function clientAddress(
-  header: string | null,
+  headerOf: HeaderOf,
   peer: string,
   trusted: readonly string[],
 ): string | undefined {
-  return isAmong(peer, trusted) ? addressBehind(header, peer, trusted) : plainAddress(peer);
+  let address = plainAddress(peer);
+  if (!isAmong(peer, trusted)) return address;
+  const entries = headerOf('x-forwarded-for')?.split(',') ?? forwardedValues(headerOf('forwarded'), 'for');
+  // From the right: each trusted proxy names the one before it. What stands further left anybody may have written.
+  for (const entry of entries.join(',').split(',').toReversed()) {
+    const before = plainAddress(withoutPort(entry.trim()));
+    if (before === undefined) break;
+    address = before;
+    if (!isAmong(before, trusted)) break;
+  }
+  return address;
 }
 
 /** The value of a request's header. */
-export type HeaderOf = (name: string) => string | null | undefined;
+type HeaderOf = (name: string) => string | null | undefined;
 
 /**
  * Whom a limit counts. What a page in a browser sends by itself, such as a picture's or a script's request, is counted
@@ -92,18 +85,6 @@ export function callerOf(address: string, headerOf: HeaderOf): string {
 function isOfPage(headerOf: HeaderOf): boolean {
   const isTab = headerOf('sec-fetch-mode') === 'navigate' && headerOf('sec-fetch-dest') === 'document';
   return headerOf('sec-fetch-site') ? !isTab : Boolean(headerOf('origin'));
-}
-
-/** From the right: each trusted proxy names the one before it. What stands further left anybody may have written. */
-function addressBehind(header: string | null, peer: string, trusted: readonly string[]): string | undefined {
-  let address = plainAddress(peer);
-  for (const entry of (header ?? '').split(',').toReversed()) {
-    const before = plainAddress(withoutPort(entry.trim()));
-    if (before === undefined) break;
-    address = before;
-    if (!isAmong(before, trusted)) break;
-  }
-  return address;
 }
 
 /** Some proxies write the port, too; RFC 7239 §6: an IPv6 address has brackets then. */

@@ -5,29 +5,24 @@
  * more than `maxEntries`. Only a token that passed is here, by its SHA-256.
  */
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { VerifiedToken } from './token.ts';
+import type { TokenCheck, VerifiedToken } from './token.ts';
 
 /** Each entry holds the claims of a token: some megabytes at most. */
 const maxEntries = 10_000;
 
-export class CheckedTokens {
-  readonly #passed: BoundedMap<VerifiedToken>;
-  readonly #now: () => number;
-  readonly #seconds: number;
-
-  /** @param now milliseconds since 1970 by the wall clock, which `exp` is written by. */
-  constructor(seconds: number, now: () => number) {
-    this.#passed = new BoundedMap(maxEntries, now);
-    this.#now = now;
-    this.#seconds = seconds;
-  }
-
-  get(digest: string): VerifiedToken | undefined {
-    return this.#passed.get(digest);
-  }
-
-  add(digest: string, token: VerifiedToken): void {
-    const until = Math.min(this.#now() + this.#seconds * 1000, token.expiresAt * 1000);
-    if (until > this.#now()) this.#passed.set(digest, token, until);
-  }
+/** `check`, of which each good answer serves for so long. `now`: milliseconds by the wall clock, as `exp` is written. */
+export function remembering(
+  seconds: number,
+  now: () => number,
+  check: TokenCheck['check'],
+): TokenCheck['check'] {
+  const passed = new BoundedMap<VerifiedToken>(maxEntries, now);
+  return async (token, digest) => {
+    const known = passed.get(digest);
+    if (known !== undefined) return known;
+    const verified = await check(token, digest);
+    const until = Math.min(now() + seconds * 1000, verified.expiresAt * 1000);
+    if (until > now()) passed.set(digest, verified, until);
+    return verified;
+  };
 }

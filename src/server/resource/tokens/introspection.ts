@@ -13,7 +13,7 @@ import { parseJsonObject } from '../../../oauth/base/json-object.ts';
 import { BoundedMap } from '../base/bounded-map.ts';
 import { invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
-import { CheckedTokens } from './checked-tokens.ts';
+import { remembering } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
@@ -115,8 +115,8 @@ class Introspection implements TokenCheck {
   readonly #context: TokenContext;
   readonly #issuer: string;
   readonly #known: KnownIssuer;
-  readonly #checked: CheckedTokens;
   readonly #inactive: BoundedMap<true>;
+  readonly check: TokenCheck['check'];
   readonly #asking = new Map<string, Promise<VerifiedToken>>();
 
   constructor(settings: Settings, context: TokenContext, issuer: string) {
@@ -125,13 +125,11 @@ class Introspection implements TokenCheck {
     this.#context = context;
     this.#issuer = issuer;
     this.#known = new KnownIssuer(issuer, context.http);
-    this.#checked = new CheckedTokens(settings.cacheSeconds, now);
     this.#inactive = new BoundedMap(maxInactive, now);
+    this.check = remembering(settings.cacheSeconds, now, async (token, digest) => this.#check(token, digest));
   }
 
-  async check(token: string, digest: string): Promise<VerifiedToken> {
-    const known = this.#checked.get(digest);
-    if (known !== undefined) return known;
+  async #check(token: string, digest: string): Promise<VerifiedToken> {
     if (this.#inactive.get(digest)) throw new Refusal('token_inactive');
     // Requests with one token that come at once share one question.
     const asking = this.#asking.get(digest) ?? this.#ask(token, digest);
@@ -142,9 +140,7 @@ class Introspection implements TokenCheck {
   async #ask(token: string, digest: string): Promise<VerifiedToken> {
     const { http } = this.#context;
     try {
-      const verified = this.#read(await this.#answer(token), token);
-      this.#checked.add(digest, verified);
-      return verified;
+      return this.#read(await this.#answer(token), token);
     } catch (error) {
       if (error instanceof Refusal && error.reason === 'token_inactive') {
         const until = http.wall() + this.#settings.negativeCacheSeconds * 1000;
@@ -185,13 +181,8 @@ class Introspection implements TokenCheck {
   }
 
   #unavailable(problem: string, wait: number = retryAfter): Refusal {
-    this.#context.onOutage({
-      kind: 'outage',
-      issuer: this.#issuer,
-      what: 'introspection',
-      problem,
-      isBridged: false,
-    });
+    const outage = { kind: 'outage', what: 'introspection', isBridged: false } as const;
+    this.#context.onOutage({ ...outage, issuer: this.#issuer, problem });
     return new Refusal('introspection_unavailable', { retryAfterSeconds: wait });
   }
 

@@ -10,7 +10,7 @@ import type { CryptoKey, JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
-import { CheckedTokens } from './checked-tokens.ts';
+import { remembering } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import type { Claims, IssuersOption, TokenShape } from './issuer-tokens.ts';
 import { TrustedIssuers, issuersOption } from './trusted-issuers.ts';
@@ -90,7 +90,6 @@ const claimsSchema = z.looseObject({
 function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
   const { resource, http } = context;
   const issuers = new TrustedIssuers(settings, context);
-  const checked = new CheckedTokens(settings.cacheSeconds, () => http.wall());
 
   async function verify(token: string): Promise<VerifiedToken> {
     const header = readHeader(token, settings.algorithms);
@@ -120,15 +119,7 @@ function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
     });
   }
 
-  return {
-    async check(token, digest) {
-      const known = checked.get(digest);
-      if (known !== undefined) return known;
-      const verified = await verify(token);
-      checked.add(digest, verified);
-      return verified;
-    },
-  };
+  return { check: remembering(settings.cacheSeconds, () => http.wall(), verify) };
 }
 
 /** A token that names nobody was not issued for this server. */
