@@ -7,11 +7,9 @@
 import path from 'node:path';
 import type { TrayShape } from './summary.ts';
 
-const here = import.meta.dirname;
-
 /** From the source tree: electron/base/. Built: dist/app/electron/base/. */
 const isBuilt = import.meta.filename.endsWith('.js');
-const root = path.join(here, ...(isBuilt ? ['..', '..', '..', '..'] : ['..', '..']));
+const root = path.join(import.meta.dirname, ...(isBuilt ? ['..', '..', '..', '..'] : ['..', '..']));
 
 /** The folder that vite writes. */
 export const pageFolder = path.join(root, 'dist', 'renderer');

@@ -8,6 +8,8 @@
 import type { PowerMonitor } from 'electron';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
+import { after } from '../../src/ipc/wire/timer.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { BusListener } from './bus-listener.ts';
 import type { ListenerFailure, LockSignals } from './bus-listener.ts';
 import { logind } from './logind.ts';
@@ -40,16 +42,13 @@ export interface ScreenLockOptions {
   /** `state` is another than before. */
   readonly onChange: () => void;
   readonly platform?: NodeJS.Platform;
-  /** Runs something after so many milliseconds, unless the answer is called before. */
   readonly after?: After;
 }
-
-type After = (milliseconds: number, run: () => void) => () => void;
 
 /** Calls `onLocked` at each lock of the screen, until it is closed. */
 export function watchScreenLock(monitor: PowerMonitor, options: ScreenLockOptions): ScreenLock {
   const { onLocked, platform = process.platform } = options;
-  const desktop = platform === 'linux' ? new LinuxScreenLock(options) : electronsLock(monitor, onLocked);
+  const desktop = platform === 'linux' ? linuxLock(options) : electronsLock(monitor, onLocked);
   // The lock screen may come only after the machine woke up, or never.
   monitor.on('suspend', onLocked);
   // macOS can switch users without a lock screen. Windows locks the screen for that, and on Linux logind tells.
@@ -83,39 +82,22 @@ export const startTimeout = 10_000;
 /** Milliseconds for which a listener has to last before its end counts as the first one again. */
 const steadyAfter = 60_000;
 
-const timer: After = (milliseconds, run) => {
-  const waiting = setTimeout(run, milliseconds);
-  waiting.unref();
-  return () => clearTimeout(waiting);
-};
-
-class LinuxScreenLock implements ScreenLock {
-  readonly #listeners: readonly KeptListener[];
-  readonly #onChange: () => void;
-  #state: ScreenLockState = 'starting';
-
-  constructor(options: ScreenLockOptions) {
-    this.#onChange = options.onChange;
-    const ofListeners = { ...options, onChange: () => this.#changed() };
-    this.#listeners = [screenSavers, logind].map((signals) => new KeptListener(signals, ofListeners));
-  }
-
-  get state(): ScreenLockState {
-    return this.#state;
-  }
-
-  close(): void {
-    for (const listener of this.#listeners) listener.close();
-  }
-
-  /** All of them have to listen: each hears of locks that the others don't. */
-  #changed(): void {
-    const silent = this.#listeners.find(({ state }) => state !== 'listening');
-    const state = silent?.state ?? 'listening';
-    if (state === this.#state) return;
-    this.#state = state;
-    this.#onChange();
-  }
+function linuxLock(options: ScreenLockOptions): ScreenLock {
+  let state: ScreenLockState = 'starting';
+  // All of them have to listen: each hears of locks that the others don't.
+  const onChange = (): void => {
+    const next = listeners.find((listener) => listener.state !== 'listening')?.state ?? 'listening';
+    if (next === state) return;
+    state = next;
+    options.onChange();
+  };
+  const listeners = [screenSavers, logind].map((one) => new KeptListener(one, { ...options, onChange }));
+  return {
+    get state() {
+      return state;
+    },
+    close: () => listeners.forEach((listener) => listener.close()),
+  };
 }
 
 /** Listens to one kind of signals for as long as it isn't closed. */
@@ -135,7 +117,7 @@ class KeptListener {
   constructor(signals: LockSignals, options: ScreenLockOptions) {
     this.#signals = signals;
     this.#options = options;
-    this.#after = options.after ?? timer;
+    this.#after = options.after ?? after;
     this.#start();
   }
 

@@ -77,7 +77,8 @@ export class SignInPages {
     const question = questions.find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
-    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#openPage(question, url, questions);
+    if (this.#takeStart(name) || takeRecent(this.#allowed, name, this.#parts.now()))
+      await this.#openPage(question, url, questions);
   }
 
   /** Whether this sign-in waits for a click: its page is not open, and no click so far leads to it. */
@@ -85,7 +86,9 @@ export class SignInPages {
     if ((kind !== 'signIn' && kind !== 'device') || startedBy === 'window' || this.#opened.has(id))
       return false;
     const name = nameOf(resource);
-    return !this.#mayOpen(name) && !this.#isAllowed(name);
+    const allowedAt = this.#allowed.get(name);
+    const isAllowed = allowedAt !== undefined && isRecent(allowedAt, this.#parts.now());
+    return !isAllowed && (this.#started.get(name)?.pages ?? 0) === 0;
   }
 
   /** The user clicked this very question. Throws `not_found` where it is no sign-in, or over. */
@@ -112,24 +115,11 @@ export class SignInPages {
     if (waiting) await this.open(waiting.id);
   }
 
-  #mayOpen(name: string): boolean {
-    return (this.#started.get(name)?.pages ?? 0) > 0;
-  }
-
   #takeStart(name: string): boolean {
     const started = this.#started.get(name);
     if (!started || started.pages === 0) return false;
     started.pages -= 1;
     return true;
-  }
-
-  #takeAllowed(name: string): boolean {
-    return takeRecent(this.#allowed, name, this.#parts.now());
-  }
-
-  #isAllowed(name: string): boolean {
-    const at = this.#allowed.get(name);
-    return at !== undefined && isRecent(at, this.#parts.now());
   }
 
   /** `questions`: those that are open now. What is no longer among them is forgotten. */

@@ -50,9 +50,15 @@ export async function answerCall(
   params: unknown,
 ): Promise<Envelope<unknown>> {
   try {
-    if (!isChannel(channel)) throw unknownChannel(channel);
+    if (!isChannel(channel)) {
+      const name = typeof channel === 'string' ? quoted(channel) : 'that is no text';
+      throw new KeyturnError('method_not_found', `A window asked for a channel ${name}.`);
+    }
     const asked = channels[channel].params.safeParse(params ?? {});
-    if (!asked.success) throw badParams(channel, asked.error.issues[0]?.path.join('.'));
+    if (!asked.success) {
+      const field = quoted(asked.error.issues[0]?.path.join('.') ?? '');
+      throw new KeyturnError('invalid_request', `${channel}: ${field} has a bad value.`);
+    }
     const value = channels[channel].result.parse(await handler(channel, asked.data));
     return { ok: true, value };
   } catch (error) {
@@ -66,15 +72,6 @@ function refusalOf(error: unknown): Refusal {
     return { reason: 'internal', message: 'Something went wrong inside Keyturn. Please report it.' };
   }
   return { reason: error.reason, message: error.message, ...detailsOf(error) };
-}
-
-function unknownChannel(channel: unknown): KeyturnError {
-  const name = typeof channel === 'string' ? quoted(channel) : 'that is no text';
-  return new KeyturnError('method_not_found', `A window asked for a channel ${name}.`);
-}
-
-function badParams(channel: ChannelName, field = ''): KeyturnError {
-  return new KeyturnError('invalid_request', `${channel}: ${quoted(field)} has a bad value.`);
 }
 
 /** The window that sent it; undefined for anything that isn't the top frame of one, on our page. */

@@ -8,10 +8,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CustomScheme } from 'electron';
 
-const scheme = 'keyturn-app';
+/** The name for `protocol.handle`. */
+export const pageSchemeName = 'keyturn-app';
 
 /** The origin of all our windows. */
-export const pageOrigin = `${scheme}://main`;
+export const pageOrigin = `${pageSchemeName}://main`;
 
 /** What windows load. */
 export const entryPage = `${pageOrigin}/index.html`;
@@ -20,10 +21,10 @@ export const entryPage = `${pageOrigin}/index.html`;
  * For `protocol.registerSchemesAsPrivileged`, before the app is ready. Standard and secure: it has an
  * origin, relative addresses and `'self'`. No right to bypass a policy, to be fetched or to start workers.
  */
-export const pageScheme: CustomScheme = { scheme, privileges: { standard: true, secure: true } };
-
-/** The name for `protocol.handle`. */
-export const pageSchemeName = scheme;
+export const pageScheme: CustomScheme = {
+  scheme: pageSchemeName,
+  privileges: { standard: true, secure: true },
+};
 
 const policy = [
   "default-src 'none'",
@@ -60,7 +61,7 @@ const types: Readonly<Record<string, string>> = {
 export function isOwnUrl(url: string): boolean {
   const parsed = URL.parse(url);
   // A scheme that only the browser knows has no `origin` here.
-  return parsed?.protocol === `${scheme}:` && parsed.host === 'main' && parsed.username === '';
+  return parsed?.protocol === `${pageSchemeName}:` && parsed.host === 'main' && parsed.username === '';
 }
 
 /** True for the one document that a window may show; what follows `#` is the page's own business. */

@@ -97,24 +97,22 @@ export class Windows {
    * it. If that card ended without an answer, the window stays and says so: a click that was meant for the card must
    * not hit what is below.
    */
-  updateCard(questions: OpenCards): Promise<void> {
-    return this.#exclusive(() => this.#updateCard(questions));
-  }
-
-  async #updateCard({ open, cards, fresh }: OpenCards): Promise<void> {
-    const window = this.#open.get('card');
-    if (window && this.#card && open.includes(this.#card.id)) return;
-    const [next] = window ? cards : fresh;
-    if (next === undefined) {
-      if (window && this.#card?.isAnswered) this.#closeCard(window, this.#card.leadsOn);
-      return;
-    }
-    const { browser } = window ?? this.#create('card');
-    await this.#load(browser, `card/${next}`);
-    if (browser.isDestroyed() || browser.isFocused()) return;
-    browser.showInactive();
-    // Where the desktop shows a new window behind the others.
-    browser.flashFrame(true);
+  updateCard({ open, cards, fresh }: OpenCards): Promise<void> {
+    return this.#exclusive(async () => {
+      const window = this.#open.get('card');
+      if (window && this.#card && open.includes(this.#card.id)) return;
+      const [next] = window ? cards : fresh;
+      if (next === undefined) {
+        if (window && this.#card?.isAnswered) this.#closeCard(window, this.#card.leadsOn);
+        return;
+      }
+      const { browser } = window ?? this.#create('card');
+      await this.#load(browser, `card/${next}`);
+      if (browser.isDestroyed() || browser.isFocused()) return;
+      browser.showInactive();
+      // Where the desktop shows a new window behind the others.
+      browser.flashFrame(true);
+    });
   }
 
   /** A change of what follows `#` loads nothing again; the page gets an event. */
