@@ -118,9 +118,6 @@ it('says so at its start, and keeps secrets in a file instead', async () => {
   expect(await home.json('status')).toMatchObject({ vault: 'sealed-file', vaultState: { state: 'open' } });
 });
 
-const logOf = ({ paths }: ReturnType<typeof newHome>): string =>
-  readFileSync(path.join(paths.state, 'broker.log'), 'utf8');
-
 it('continues without an icon, and shows its window in a hidden start too', async () => {
   const home = newHome();
   await startInDouble(home, ['--hidden'], { trayFails: true });
@@ -138,7 +135,8 @@ it.each(['fails', 'never'] as const)(
     const page = await card.webContents.page;
     await deny({ page, id: page.url().split('#card/')[1] ?? '' });
     expect(await asking.ended).toMatchObject({ code: 4 });
-    expect(logOf(home)).not.toMatch(/app: \w*Error/);
+    const log = readFileSync(path.join(home.paths.state, 'broker.log'), 'utf8');
+    expect(log).not.toMatch(/app: \w*Error/);
   },
 );
 

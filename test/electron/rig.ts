@@ -86,7 +86,9 @@ export async function openApp(
   atEnd: AtEnd = onTestFinished,
 ): Promise<App> {
   const isAsked = asksAtStart(home);
-  const opened = await startApp(home, args, atEnd);
+  const opened = binary === undefined ? overDouble : await openBinary(binary, home, args, atEnd);
+  if (binary === undefined) await startInDouble(home, args, {}, {}, atEnd);
+  if (double.errors.length > 0) throw new Error(`the app did not start: ${double.errors.join(' ')}`);
   if (isAsked) await confirmSettings(opened);
   return opened;
 }
@@ -108,13 +110,6 @@ export async function confirmSettings(opened: App): Promise<void> {
   const here = card.url();
   await card.getByRole('button', { name: 'Apply', exact: true }).click();
   await until('the card goes', () => card.isClosed() || card.url() !== here);
-}
-
-async function startApp(home: TestHome, args: readonly string[], atEnd: AtEnd): Promise<App> {
-  if (binary !== undefined) return openBinary(binary, home, args, atEnd);
-  await startInDouble(home, args, {}, {}, atEnd);
-  if (double.errors.length > 0) throw new Error(`the app did not start: ${double.errors.join(' ')}`);
-  return overDouble;
 }
 
 /** The page of the app's only window. */

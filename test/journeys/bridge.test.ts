@@ -4,12 +4,12 @@ import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { payPage, workshop } from '../support/servers/workshop.ts';
-import { answerCard, button, openCard, placeIn, tab, usedSeat } from './person.ts';
+import { answerCard, button, openCard, tab, usedSeat } from './person.ts';
 
 const world = ofFile(() => openWorld({ service: workshop() }));
 
 it('a server’s page is a card with its host; only a press in the window opens it', async () => {
-  const { seat } = await usedSeat(placeIn(world));
+  const { seat } = await usedSeat(world);
   const { client } = await clientOf(seat.home, world.protectedServer.resource, '--as', 'editor');
   const paid = client.callTool({ name: 'pay' });
   const card = await openCard(seat, 'asks you to open a page');

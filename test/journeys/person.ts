@@ -99,11 +99,6 @@ export async function sitDown(desk: Desk): Promise<Seat> {
   return { ...desk, app: await desk.openApp(['--hidden']) };
 }
 
-/** A new desk with the app running. */
-export async function newSeat(caFile: string, options: HomeOptions = {}): Promise<Seat> {
-  return sitDown(newDesk(caFile, options));
-}
-
 /** The main window at one of its views, past the welcome. */
 export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Promise<Page> {
   await app.choose('Open Keyturn');
@@ -154,29 +149,17 @@ export async function tab({ tabs }: Desk, count: number): Promise<string> {
   return tabs().at(-1) ?? '';
 }
 
-/** A place to sign in: follows a tab's address as the person would. */
-export interface Place {
-  readonly caFile: string;
-  readonly resource: string;
-  signIn(url: string): Promise<unknown>;
-}
-
-export const placeIn = (world: TestWorld): Place => ({
-  ...world,
-  resource: world.protectedServer.resource,
-});
+export const placeIn = ({ protectedServer: { resource }, signIn }: TestWorld) => ({ resource, signIn });
 
 /**
  * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
  * before the app started, so that no tab is open.
  */
-export async function usedSeat({ caFile, ...access }: Place) {
-  const desk = newDesk(caFile);
-  const [token = ''] = await signInFor(desk.home, { editor: access });
+export async function usedSeat(world: TestWorld) {
+  const desk = newDesk(world.caFile);
+  const [token = ''] = await signInFor(desk.home, { editor: placeIn(world) });
   const seat = await sitDown(desk);
   const program = await programOf(seat, 'editor');
   await iconShows(seat.app, 'fine');
   return { seat, program, token };
 }
-
-export type SignedIn = Awaited<ReturnType<typeof usedSeat>>;

@@ -6,7 +6,7 @@ import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
-import { button, openMain, placeIn, tab, usedSeat } from './person.ts';
+import { button, openMain, tab, usedSeat } from './person.ts';
 
 const world = ofFile(() => openWorld());
 
@@ -19,7 +19,7 @@ async function isTurnedAway(program: Connection, access_token: string): Promise<
 }
 
 it('a server that forgot the sign-in is told, and one click opens one page', async () => {
-  const { seat, program, token } = await usedSeat(placeIn(world));
+  const { seat, program, token } = await usedSeat(world);
   const { app, tabs } = seat;
   const { resource } = world.protectedServer;
   const before = tabs().length;

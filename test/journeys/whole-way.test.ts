@@ -12,7 +12,7 @@ import { layoutFaults } from '../support/states/layout.ts';
 import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
 import { names } from './names.ts';
-import { button, newSeat, openMain, type Seat, tab } from './person.ts';
+import { button, newDesk, openMain, type Seat, sitDown, tab } from './person.ts';
 
 const world = ofFile(() => openWorld());
 let seat: Seat;
@@ -90,7 +90,7 @@ async function connects(name: string, look: (page: Page) => Promise<void>): Prom
 const picked = (main: Page, name: string): Promise<void> => main.locator('.pick', { hasText: name }).click();
 
 it.each(ways)('a user connects, signs in, reduces, pauses and revokes: %i px, %s', async (...way) => {
-  seat = await newSeat(world.caFile);
+  seat = await sitDown(newDesk(world.caFile));
   const { resource } = world.protectedServer;
   const look = (page: Page): Promise<void> => isWhole(page, way);
   const program = await connects('editor', look);

@@ -30,6 +30,7 @@ export async function startPageBroker() {
   const env = { KEYTURN_HOME: folder, KEYTURN_VAULT: 'memory', NODE_EXTRA_CA_CERTS: world.caFile };
   const paths = homePaths(env);
   const at = { env, paths };
+  /** False: nobody signs in at the pages that open. */
   const state = { person: true };
   const visits: Promise<unknown>[] = [];
   const daemon = await startDaemon({
@@ -89,7 +90,7 @@ export async function startPageBroker() {
     programs.push(connection);
     return connection;
   };
-  return {
+  return Object.assign(state, {
     world,
     daemon,
     owner,
@@ -108,13 +109,6 @@ export async function startPageBroker() {
     /** Waits for the person's word; `onCode` gets the six digits. */
     pairing,
     resource: world.protectedServer.resource,
-    /** False: nobody signs in at the pages that open. */
-    get person() {
-      return state.person;
-    },
-    set person(isThere) {
-      state.person = isThere;
-    },
     answer: async (channel: unknown, params: unknown) => {
       asked.push(JSON.stringify([channel, params]));
       const envelope = await answerCall(handler, channel, params);
@@ -136,7 +130,7 @@ export async function startPageBroker() {
       const tokens = kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{40,}/g) ?? []);
       return [...new Set([...handedOut, ...tokens])];
     },
-  };
+  });
 }
 
 export type PageBroker = Awaited<ReturnType<typeof startPageBroker>>;

@@ -152,6 +152,16 @@ export const stepUp = (...scope: string[]) => ({
   challenge: { status: 403, bearer: { error: 'insufficient_scope', scope } } as const,
 });
 
+/** Signed in; then the server forgets its clients, and says so on a page, or in a redirect with this error. */
+export async function forgotten(
+  unknownClients: BentAuthorizationServer['settings']['unknownClients'] = 'page',
+): Promise<Ground> {
+  const all = await ground({ authorization: { unknownClients } });
+  await all.rig.login();
+  all.authorizationServer.clients.clear();
+  return all;
+}
+
 /** The address that a browser would be sent back to, which nobody has visited yet. */
 export async function callbackOf({ world }: Pick<Ground, 'world'>, page: string | undefined): Promise<URL> {
   const response = await world.fetch(page ?? '', { redirect: 'manual' });

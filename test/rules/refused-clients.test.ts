@@ -6,7 +6,7 @@ import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { json } from '../support/bent/server.ts';
-import { enter, followed, ground, parameter, refused, words } from './ground.ts';
+import { enter, followed, forgotten, ground, parameter, refused, words } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -21,9 +21,9 @@ describe('a registration that the server has forgotten', () => {
   it('B-4: is dropped and registered again once, with a second page', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
-    const forgotten = parameter(rig.pages[0], 'client_id');
+    const old = parameter(rig.pages[0], 'client_id');
     authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+      form.get('client_id') === old ? json({ error: 'invalid_client' }, 401) : undefined;
     await rig.login();
     expect(rig.pages).toHaveLength(3);
     expect(authorizationServer.counts.registrations).toBe(2);
@@ -34,9 +34,9 @@ describe('a registration that the server has forgotten', () => {
   it('B-4: is noticed by a refresh: the next sign-in registers again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
-    const forgotten = parameter(rig.pages[0], 'client_id');
+    const old = parameter(rig.pages[0], 'client_id');
     authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+      form.get('client_id') === old ? json({ error: 'invalid_client' }, 401) : undefined;
     rig.clock.advance(3_600_000);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
@@ -47,15 +47,6 @@ describe('a registration that the server has forgotten', () => {
 });
 
 describe('a client that the server refuses in the redirect', () => {
-  /** Somebody has signed in; then the server forgets its clients, and says so in a redirect. */
-  async function forgotten(error: 'invalid_client' | 'unauthorized_client' | 'invalid_request') {
-    const all = await ground();
-    await all.rig.login();
-    all.authorizationServer.clients.clear();
-    all.authorizationServer.settings.unknownClients = error;
-    return all;
-  }
-
   it.each(['invalid_client', 'unauthorized_client', 'invalid_request'] as const)(
     'Y-1 Y-2: by %s is made anew, with a second page, and used from then on',
     async (error) => {
@@ -137,14 +128,6 @@ async function shownPage({ parts, pages, visited }: Rig, count: number): Promise
 }
 
 describe('a client whose page shows an error, since the server has forgotten it', () => {
-  /** Somebody has signed in; then the server forgets its clients, and shows an error page to each of them. */
-  async function forgotten() {
-    const all = await ground();
-    await all.rig.login();
-    all.authorizationServer.clients.clear();
-    return all;
-  }
-
   it('Y-5: is registered again if the user says so, and stays until that succeeds', async () => {
     const { rig, world, authorizationServer } = await forgotten();
     const login = rig.login();

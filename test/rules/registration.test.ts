@@ -103,7 +103,10 @@ describe('a dynamic registration', () => {
 
   it('N-7: tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
     const { rig, authorizationServer } = await ground({
-      authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
+      authorization: {
+        refusesRegistration: ({ redirect_uris: [uri = ''] }) =>
+          uri.startsWith('http://localhost:') ? undefined : 'invalid_redirect_uri',
+      },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/localhost:\d+\/[\w-]{22}\/callback$/);
@@ -114,7 +117,8 @@ describe('a dynamic registration', () => {
     const first: { port?: string } = {};
     const { rig, authorizationServer } = await ground({
       authorization: {
-        acceptsRedirect: (uri) => new URL(uri).port !== (first.port ??= new URL(uri).port),
+        refusesRegistration: ({ redirect_uris: [uri = ''] }) =>
+          new URL(uri).port === (first.port ??= new URL(uri).port) ? 'invalid_redirect_uri' : undefined,
       },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -139,7 +143,8 @@ describe('a dynamic registration', () => {
     const { rig, authorizationServer } = await ground({
       authorization: {
         deviceAuthorization: true,
-        acceptsGrants: (types) => types.every((type) => type === 'authorization_code'),
+        refusesRegistration: ({ grant_types }) =>
+          grant_types.length > 1 ? 'invalid_client_metadata' : undefined,
       },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -158,7 +163,10 @@ describe('a dynamic registration', () => {
 
   it('for a scope that the server doesn’t know keeps the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
-      authorization: { acceptsScopes: (scopes) => scopes.every((scope) => scope === 'read') },
+      authorization: {
+        refusesRegistration: ({ scope = 'read' }) =>
+          scope === 'read' ? undefined : 'invalid_client_metadata',
+      },
     });
     await rig.ask({ scope: ['raed'] });
     const last = authorizationServer.server.asked('/register', 'POST').at(-1);

@@ -5,6 +5,7 @@ import { rawGet } from '../../support/servers/raw-get.ts';
 import { type Answer, html, json } from '../../support/bent/server.ts';
 import {
   callbackOf,
+  forgotten,
   ground,
   type Ground,
   type GroundOptions,
@@ -127,14 +128,6 @@ it.each(odd)('signs in and gives a token in spite of %s', async (_what, options,
 });
 
 describe('a registration whose page nobody came back from', () => {
-  /** Signed in once; then the server forgets its clients, and says so on its page only. */
-  async function silent(): Promise<Ground> {
-    const all = await ground();
-    await all.rig.login();
-    all.authorizationServer.clients.clear();
-    return all;
-  }
-
   async function givenUp({ rig }: Ground): Promise<void> {
     const login = refused(rig.login({ timeout: 15_000 }));
     const pages = rig.pages.length;
@@ -145,7 +138,7 @@ describe('a registration whose page nobody came back from', () => {
   }
 
   it.each([0, 600_000])('is replaced at the next attempt, %s ms later', async (later) => {
-    const all = await silent();
+    const all = await forgotten();
     const { rig, authorizationServer } = all;
     await givenUp(all);
     rig.clock.advance(later);
@@ -156,7 +149,7 @@ describe('a registration whose page nobody came back from', () => {
   });
 
   it('stays in use if the server registers no other', async () => {
-    const all = await silent();
+    const all = await forgotten();
     const { rig, authorizationServer } = all;
     await givenUp(all);
     rig.clock.advance(600_000);

@@ -34,12 +34,8 @@ const kinds: [string, () => Storage | Promise<Storage>][] = [
   ['memory', memoryStorage],
   ['SQLite', () => sqliteStorage(path.join(folder, 'contract.db'))],
   ['sealed SQLite', () => sealedStorage(sqliteStorage(path.join(folder, 'sealed.db')), keys)],
-  ...(postgres ? [inPostgres(postgres.url)] : []),
 ];
-
-function inPostgres(url: string): [string, () => Promise<Storage>] {
-  return ['PostgreSQL', async () => postgresStorage(url)];
-}
+if (postgres) kinds.push(['PostgreSQL', async () => postgresStorage(postgres.url)]);
 
 if (!postgres) {
   describe('storage in PostgreSQL', () => {

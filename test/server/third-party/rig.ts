@@ -13,7 +13,7 @@ import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { jwt, protect, protectedServer } from '../../../src/server/index.ts';
 import { memoryStorage, sealedStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
-import type { Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
+import type { SessionEvent, Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
 import {
   type Asked,
   authorizationOf,
@@ -179,13 +179,7 @@ export async function startFlow(
   const issuer = listener.origin;
   const clock = { stoppedAt: Date.now(), ahead: 0 };
   const now = (): number => clock.stoppedAt + clock.ahead * 1000;
-  const events: {
-    readonly kind: string;
-    readonly session?: string;
-    readonly why?: string;
-    readonly receipt?: string;
-    readonly problem?: string;
-  }[] = [];
+  const events: (Omit<SessionEvent, 'kind'> & { readonly kind: string })[] = [];
   const below: Storage = memoryStorage();
   const storage = sealedStorage(below, [{ id: 'one', key: randomBytes(32) }]);
   const full: ThirdPartyOptions = {

@@ -14,6 +14,7 @@ import { type Json, newSigningKey } from './jwt.ts';
 import { authMethods, noBentCounts } from './parties.ts';
 import type { AuthMethod, BentClient, IdentityProvider, MetadataPlace, Parts } from './parties.ts';
 import { answerIntrospection, answerRegistration, answerRevocation } from './registration.ts';
+import type { AskedRegistration } from './registration.ts';
 import { answerTokenRequest } from './token-endpoint.ts';
 import { emptyTokenStore, idToken, isSpent, randomValue, validToken } from './token-store.ts';
 import { metadataDocument, metadataPaths } from './metadata.ts';
@@ -83,12 +84,8 @@ function defaults() {
     registration: 'open' as 'open' | 'absent',
     /** What a registered client gets whatever it asked for; undefined: what it asked for. */
     registeredAuthMethod: undefined as AuthMethod | undefined,
-    /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
-    acceptsRedirect: (() => true) as (uri: string, request: Json) => boolean,
-    /** Which grants may be registered together; others are `invalid_client_metadata`. */
-    acceptsGrants: (() => true) as (types: readonly string[]) => boolean,
-    /** Whether a client may be registered for these scopes. */
-    acceptsScopes: (() => true) as (scopes: readonly string[]) => boolean,
+    /** The error of a registration that asks for this; undefined: it is accepted. */
+    refusesRegistration: (() => undefined) as (asked: AskedRegistration) => string | undefined,
     /** A client gets the scopes that it registered, and else the default ones, whatever it asks for. */
     scopesByClient: false,
     authMethods: authMethods as readonly AuthMethod[],

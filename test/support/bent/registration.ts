@@ -29,6 +29,8 @@ const registrationRequest = z.looseObject({
   jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())).min(1) }).optional(),
 });
 
+export type AskedRegistration = z.infer<typeof registrationRequest>;
+
 export function answerRegistration(parts: Parts, request: RecordedRequest): Answer | undefined {
   const { bend, settings } = parts;
   if (settings.registration === 'absent') return undefined;
@@ -44,17 +46,10 @@ export function answerRegistration(parts: Parts, request: RecordedRequest): Answ
   });
 }
 
-function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Json {
+function register(parts: Parts, asked: AskedRegistration): Json {
   const { settings, clients, counts } = parts;
-  if (!asked.redirect_uris.every((uri) => settings.acceptsRedirect(uri, asked))) {
-    throw new Refusal('invalid_redirect_uri', 'this form of redirect URI is not accepted');
-  }
-  if (!settings.acceptsGrants(asked.grant_types)) {
-    throw new Refusal('invalid_client_metadata', 'these grants are not accepted');
-  }
-  if (!settings.acceptsScopes(asked.scope?.split(' ') ?? [])) {
-    throw new Refusal('invalid_client_metadata', 'these scopes are not known');
-  }
+  const error = settings.refusesRegistration(asked);
+  if (error !== undefined) throw new Refusal(error, 'such a registration is not accepted');
   const authMethod = settings.registeredAuthMethod ?? asked.token_endpoint_auth_method;
   if (!settings.authMethods.includes(authMethod)) {
     throw new Refusal('invalid_client_metadata', `${authMethod} is not offered`);

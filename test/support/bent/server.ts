@@ -49,11 +49,6 @@ export async function sharedCertificates(): Promise<Certificates> {
   return shared;
 }
 
-interface Listener {
-  readonly origin: string;
-  close(): Promise<void>;
-}
-
 interface Entry {
   readonly method: string;
   readonly path: string;
@@ -172,7 +167,7 @@ function holds(request: RecordedRequest, wanted: string): boolean {
   return places.some((place) => place?.includes(wanted));
 }
 
-async function listenPlainly(serve: RequestListener): Promise<Listener> {
+async function listenPlainly(serve: RequestListener) {
   const server = createServer(serve);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

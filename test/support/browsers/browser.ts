@@ -48,12 +48,6 @@ export interface Person {
 }
 
 /** The page where a sign-in ended. */
-export interface LastPage {
-  readonly status: number;
-  readonly url: string;
-  readonly text: string;
-}
-
 export async function openBrowserProfile(options: BrowserProfileOptions) {
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
@@ -152,7 +146,7 @@ async function keyPin(origin: string, ca: string): Promise<string> {
 /** Sign-in, its complaint, consent: more pages than that are a loop. */
 const maxPages = 6;
 
-async function goThrough(page: Page, url: string, person: Person): Promise<LastPage> {
+async function goThrough(page: Page, url: string, person: Person) {
   let last: Response | null = await page.goto(url);
   for (let step = 0; step < maxPages; step += 1) {
     const act = await actionOf(page, person);

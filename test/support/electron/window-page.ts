@@ -83,7 +83,8 @@ export async function windowPage(context: BrowserContext) {
     window.turn = turns;
     shown = window;
     const { later = 0, areTimersHeld = false, locale = '' } = window.options;
-    const setup: Setup = { turn: turns, later, areTimersHeld, locale };
+    // What the page's own address tells the script that runs before it.
+    const setup = { turn: turns, later, areTimersHeld, locale };
     await page.goto(`${origin}/?${encodeURIComponent(JSON.stringify(setup))}#${hash}`);
   };
   return {
@@ -133,14 +134,6 @@ async function serve(page: Page, complain: (text: string) => void): Promise<void
       headers,
     });
   });
-}
-
-/** What the page's own address tells the script that runs before it. */
-interface Setup {
-  readonly turn: number;
-  readonly later: number;
-  readonly areTimersHeld: boolean;
-  readonly locale: string;
 }
 
 /** Milliseconds below which a timer is the page's own business. */
