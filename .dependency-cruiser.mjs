@@ -18,8 +18,8 @@ const mayImport = {
   'src/service': 'base ipc/wire',
   // src/cli/single.ts is every process of the one-file program.
   'src/cli':
-    'base oauth ipc client bridge daemon serve setup service vault/keychain/keychain-worker proxy/proxy-worker',
-  electron: '/words base oauth vault ipc client daemon proxy setup service',
+    'base oauth ipc client bridge daemon serve setup service audit/audit-export broker/destination/redirect vault/keychain/keychain-worker proxy/proxy-worker',
+  electron: '/words base oauth vault audit/audit-export ipc client daemon proxy setup service',
   // A hole in a page could reach what its preload loads.
   'electron/preload': '/electron/bridge/messages /electron/bridge/channels',
   renderer: '/words /electron/bridge/channels',

@@ -8,12 +8,12 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
-import { exportTrail } from '../../src/daemon/home/audit-export.ts';
+import { exportAudit } from '../../src/audit/audit-export.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 import { words } from '../base/words.ts';
 
-type ExportResult = Awaited<ReturnType<typeof exportTrail>>;
+type ExportResult = Awaited<ReturnType<typeof exportAudit>>;
 
 /** Empty if you cancelled. Throws `file_unreadable`. */
 export async function exportByDialog(
@@ -48,7 +48,7 @@ async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv
 async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<ExportResult> {
   const handle = await open(draft, 'wx', 0o600);
   try {
-    return await exportTrail(paths, (text) => handle.writeFile(text), format);
+    return await exportAudit(paths.state, (text) => handle.writeFile(text), format);
   } finally {
     await handle.close();
   }

@@ -8,24 +8,18 @@
 import { KeyturnError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
-export interface RequestDeadline {
-  /** Reading it starts the timer. */
-  readonly signal: AbortSignal;
-  /** Stops the timer if there is one. Call it when the request is answered. */
-  end(): void;
-}
-
 /** `timeout` in milliseconds. */
 export function requestDeadline(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
-  return new LazyDeadline(clock, timeout, caller);
+  return new RequestDeadline(clock, timeout, caller);
 }
 
 /** A class, because each request makes one: an object with functions of its own takes longer to make. */
-class LazyDeadline implements RequestDeadline {
+export class RequestDeadline {
   readonly #clock: Clock;
   readonly #timeout: number;
   readonly #caller: AbortSignal;
-  #armed: RequestDeadline | undefined;
+  #waiting: AbortController | undefined;
+  #over: AbortController | undefined;
 
   constructor(clock: Clock, timeout: number, caller: AbortSignal) {
     this.#clock = clock;
@@ -33,39 +27,34 @@ class LazyDeadline implements RequestDeadline {
     this.#caller = caller;
   }
 
+  /** Reading it starts the timer. */
   get signal(): AbortSignal {
-    this.#armed ??= arm(this.#clock, this.#timeout, this.#caller);
-    return this.#armed.signal;
+    return (this.#waiting ??= this.#arm()).signal;
   }
 
+  /** Stops the timer if there is one. Call it when the request is answered. */
   end(): void {
-    this.#armed ??= answered;
-    this.#armed.end();
+    this.#waiting ??= answered;
+    this.#over?.abort();
+  }
+
+  #arm(): AbortController {
+    const [waiting, over] = [new AbortController(), new AbortController()];
+    const left = (): void =>
+      waiting.abort(new KeyturnError('interrupted', 'The program that asked has gone away.'));
+    if (this.#caller.aborted) left();
+    this.#caller.addEventListener('abort', left, { once: true, signal: over.signal });
+    this.#clock.sleep(this.#timeout, over.signal).then(
+      () => waiting.abort(new DeadlineExceeded()),
+      () => undefined,
+    );
+    this.#over = over;
+    return waiting;
   }
 }
 
 /** Of a request that was answered before anything read the signal. */
-const answered: RequestDeadline = { signal: new AbortController().signal, end: () => undefined };
-
-function arm(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
-  const waiting = new AbortController();
-  const over = new AbortController();
-  const left = (): void =>
-    waiting.abort(new KeyturnError('interrupted', 'The program that asked has gone away.'));
-  if (caller.aborted) left();
-  caller.addEventListener('abort', left, { once: true });
-  clock.sleep(timeout, over.signal).then(
-    () => waiting.abort(new DeadlineExceeded()),
-    () => undefined,
-  );
-  return {
-    signal: waiting.signal,
-    end() {
-      caller.removeEventListener('abort', left);
-      over.abort();
-    },
-  };
-}
+const answered = new AbortController();
 
 /** The request's time is over. The broker's answer says what was still pending. */
 export class DeadlineExceeded extends Error {}

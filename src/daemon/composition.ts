@@ -121,36 +121,16 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     const ignoresEnvironment = isKeyturnApp || homeCheck.isClosed;
     return { authorities: homeCheck.extraAuthorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
-  return {
-    options,
-    opened,
-    stopping,
-    subscribers,
-    changed,
-    secrets,
-    records,
-    approvalRequests,
-    homeCheck,
-    net,
-  };
+  const going = { options, opened, stopping, subscribers, changed };
+  return { ...going, secrets, records, approvalRequests, homeCheck, net };
 }
 
 type BrokerRun = Awaited<ReturnType<typeof openBroker>>;
 
 /** The broker, its document read, and what works in the background. */
 async function openBroker(core: Core) {
-  const {
-    options,
-    opened,
-    stopping,
-    subscribers,
-    changed,
-    secrets,
-    records,
-    approvalRequests,
-    homeCheck,
-    net,
-  } = core;
+  const { options, opened, stopping, subscribers, changed } = core;
+  const { secrets, records, approvalRequests, homeCheck, net } = core;
   const { home, book } = opened;
   const settings = book.current;
   const { document } = records;

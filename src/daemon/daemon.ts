@@ -24,7 +24,7 @@ import { dispatcher, inProcessOwner } from './methods/dispatch.ts';
 import type { InProcessOwner } from './methods/dispatch.ts';
 import type { DaemonOptions } from './options.ts';
 import { SettingsBook } from './settings/settings-book.ts';
-import { IdleCollection, idlePeriod, loadTrim, processParts } from './system/idle-collection.ts';
+import { idleCollection, idlePeriod, loadTrim, processParts } from './system/idle-collection.ts';
 import { version } from './system/version.ts';
 import { keySourceOf, passphraseFrom } from './vault/key-source.ts';
 
@@ -166,8 +166,8 @@ async function openUnattended({ options, opened, vaultLock, stopping }: Composit
 async function collectWhileIdle(stopping: AbortSignal): Promise<void> {
   const parts = processParts(await loadTrim());
   if (!parts) return;
-  const collection = new IdleCollection(parts);
-  void repeatEvery(clock, idlePeriod, async () => collection.look(), stopping);
+  const look = idleCollection(parts);
+  void repeatEvery(clock, idlePeriod, async () => look(), stopping);
 }
 
 /** Milliseconds by which an answer of a proxy may outlast a permission whose time is over. */

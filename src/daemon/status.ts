@@ -23,7 +23,7 @@ import { shown } from './settings/settings-card.ts';
 import { version } from './system/version.ts';
 import { wrappedBy } from './settings/settings.ts';
 
-export interface StatusParts {
+interface StatusParts {
   readonly home: Home;
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
@@ -39,13 +39,8 @@ export interface StatusParts {
   readonly unshielded: readonly ShieldGap[];
 }
 
-function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSource'> {
-  const vaultSource = vaultLock.source();
-  return vaultSource === undefined ? {} : { vaultSource };
-}
-
 function auditAnswer({ error, waiting, lost }: AuditTrouble): ResultOf<'status'>['audit'] {
-  return { why: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), waiting, lost };
+  return { why: error.message, hint: error.hint, waiting, lost };
 }
 
 /** Of sign-ins whose item the vault certainly doesn't have, as far as it was asked. */
@@ -57,30 +52,18 @@ function missingItems({ signIns, refresher }: BrokerParts): FileTrouble[] {
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const {
-    home,
-    book,
-    parts,
-    records,
-    trail,
-    log,
-    vaultLock,
-    homeCheck,
-    proxies,
-    forwards,
-    unshielded,
-    display,
-  } = reported;
+  const { home, book, parts, records, trail, log, vaultLock } = reported;
+  const { homeCheck, proxies, forwards, unshielded, display } = reported;
   const settings = book.current;
   return {
     version,
     pid: process.pid,
     home: home.paths.state,
     vault: settings.vault,
-    ...(settings.vault === 'sealed-file' ? { vaultKey: wrappedBy(settings.vaultKey) } : {}),
-    ...sourceAnswer(vaultLock),
+    vaultKey: settings.vault === 'sealed-file' ? wrappedBy(settings.vaultKey) : undefined,
+    vaultSource: vaultLock.source(),
     vaultState: vaultLock.state(),
-    ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
+    pause: parts.pause.current && pauseAnswer(parts.pause.current),
     browser: settings.browser,
     display: parts.isKeyturnApp ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
@@ -88,14 +71,14 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     apiKeys: records.keys.readable.length,
     apps: records.apps.readable.length,
     requests: parts.approvalRequests.list().length,
-    exceptions: [...records.exceptions.readable],
+    exceptions: records.exceptions.readable,
     proxies: proxies.standing(),
     forwards: forwards.list().length,
     unreadable: [...(records.document.trouble ? [records.document.trouble] : []), ...missingItems(parts)],
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, file: log.file, ok: log.isOk },
-    ...(trail.trouble && { audit: auditAnswer(trail.trouble) }),
+    audit: trail.trouble && auditAnswer(trail.trouble),
     unshielded: unshielded.map((gap) => shieldGaps[gap]),
     clocks: clocksAnswer(parts),
   };

@@ -97,7 +97,11 @@ export class ItemVault implements Vault {
     await this.#exclusive(name, async () => {
       // Twice: a keyring that is unlocked before the root key is read has deleted nothing the first time.
       for (let n = 0; n < 2; n++) {
-        if ((await this.#store.delete(name)) !== undefined) throw notDeleted(name);
+        if ((await this.#store.delete(name)) !== undefined)
+          throw new VaultError('damaged', `the vault still holds ${quoted(name)} after its deletion`, {
+            item: name,
+            hint: 'Check that your keyring is unlocked, and try again.',
+          });
         await this.#seeRoot();
       }
     });
@@ -191,7 +195,11 @@ export class ItemVault implements Vault {
     const shown = await this.#store.get(rootItem);
     if (shown === undefined) throw rootNotShown();
     const key = derivedKey(rootKeyFrom(shown), newestItem);
-    if (this.#newestKey && !key.equals(this.#newestKey)) throw anotherRoot();
+    if (this.#newestKey && !key.equals(this.#newestKey))
+      throw new VaultError('damaged', 'the keychain shows the root key of another home', {
+        item: rootItem,
+        hint: 'Open the keychain that this home was used with, then restart: keyturn broker restart',
+      });
   }
 
   async #findOrMakeRoot(): Promise<string> {
@@ -227,23 +235,9 @@ function notShown(name: string): VaultError {
   });
 }
 
-function notDeleted(name: string): VaultError {
-  return new VaultError('damaged', `the vault still holds ${quoted(name)} after its deletion`, {
-    item: name,
-    hint: 'Check that your keyring is unlocked, and try again.',
-  });
-}
-
 function rootNotShown(): VaultError {
   return new VaultError('keychainLocked', 'your vault is locked: it shows nothing of this home', {
     rule: 'vault: what a keychain does not show may be locked, and never counts as absent',
     hint: 'Unlock it with: keyturn unlock. If this keychain is new, put the old one back, or begin again: keyturn reset',
-  });
-}
-
-function anotherRoot(): VaultError {
-  return new VaultError('damaged', 'the keychain shows the root key of another home', {
-    item: rootItem,
-    hint: 'Open the keychain that this home was used with, then restart: keyturn broker restart',
   });
 }

@@ -16,7 +16,7 @@ import { ClientSetup } from '../../electron/windows/client-setup.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
-import { exportTrail } from '../../src/daemon/home/audit-export.ts';
+import { exportAudit } from '../../src/audit/audit-export.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { homePaths } from '../../src/base/paths.ts';
@@ -80,7 +80,7 @@ export async function startPageBroker() {
       set: async (isOn: boolean) => void (preferences.openAtLogin = isOn),
     },
     screenLock,
-    exportAudit: () => exportTrail(paths, async () => undefined, 'csv'),
+    exportAudit: () => exportAudit(paths.state, async () => undefined, 'csv'),
     shown: (ids) => shownCards.push(...ids),
     opens: (id) => openedPages.push(id),
   });

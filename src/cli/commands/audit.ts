@@ -53,8 +53,8 @@ const exportRows = defineCommand(
   },
   // Straight from the files: it needs no key, and works where no broker runs.
   async ({ options: { format = 'jsonl' } }) => {
-    const { exportTrail } = await import('../../daemon/home/audit-export.ts');
-    const { rows, skipped } = await exportTrail(homePaths(), printPiece, format);
+    const { exportAudit } = await import('../../audit/audit-export.ts');
+    const { rows, skipped } = await exportAudit(homePaths().state, printPiece, format);
     if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
     saySkipped(skipped);
   },

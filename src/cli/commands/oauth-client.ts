@@ -51,8 +51,10 @@ const metadata = defineCommand(
     examples: ['keyturn oauth-client metadata https://example.com/keyturn.json > keyturn.json'],
   },
   async ({ operands: [url] }) => {
-    const { clientDocument } = await import('../../daemon/system/client-document.ts');
-    for (const line of JSON.stringify(clientDocument(url), undefined, 2).split('\n')) print(line);
+    const { documentRedirectUris } = await import('../../broker/destination/redirect.ts');
+    const { clientMetadataDocument } = await import('../../oauth/client/client-metadata.ts');
+    const document = clientMetadataDocument(url, documentRedirectUris);
+    for (const line of JSON.stringify(document, undefined, 2).split('\n')) print(line);
   },
 );
 

@@ -147,9 +147,17 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     const kind = broker.parts.approvalRequests.find(id)?.question.kind;
     const isSignIn = kind === 'signIn' || kind === 'device';
     // An approval to a sign-in calls it off, as any answer does.
-    if (answer === 'approve' && kind !== undefined && !isSignIn) throw answeredInTheApp();
+    if (answer === 'approve' && kind !== undefined && !isSignIn)
+      throw new KeyturnError('not_permitted', 'This request must be answered in the Keyturn window.', {
+        rule: 'While the app is running, commands that grant access must be approved in its window',
+        hint: 'Answer it in Keyturn’s window. From here you can only deny it.',
+      });
     // A remembered denial decides as much as an approval: requests would go past the proxy that was written there.
-    if (answer === 'deny' && kind === 'settings') throw decidedInTheApp();
+    if (answer === 'deny' && kind === 'settings')
+      throw new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
+        rule: 'While the Keyturn app is running, nothing goes to the network before you approve or deny such settings',
+        hint: 'Answer it in Keyturn’s window. From here you can only deny it without --remember.',
+      });
     return undefined;
   },
 };
@@ -202,19 +210,5 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
   throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
     rule: `A card shows the whole value: at most ${maxShownLength} characters`,
     hint: 'Give a shorter value.',
-  });
-}
-
-function answeredInTheApp(): KeyturnError {
-  return new KeyturnError('not_permitted', 'This request must be answered in the Keyturn window.', {
-    rule: 'While the app is running, commands that grant access must be approved in its window',
-    hint: 'Answer it in Keyturn’s window. From here you can only deny it.',
-  });
-}
-
-function decidedInTheApp(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
-    rule: 'While the Keyturn app is running, nothing goes to the network before you approve or deny such settings',
-    hint: 'Answer it in Keyturn’s window. From here you can only deny it without --remember.',
   });
 }

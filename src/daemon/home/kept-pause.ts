@@ -50,7 +50,10 @@ export class KeptPause {
   async begin(until?: number): Promise<Pause> {
     const { pause, access, document, audit, clock } = this.#parts;
     const since = clock.wall();
-    if (until !== undefined && until <= since) throw alreadyOver();
+    if (until !== undefined && until <= since)
+      throw new KeyturnError('invalid_request', 'A pause can’t end in the past.', {
+        hint: 'Check the clock, or give a later time.',
+      });
     const asked = { since, until };
     pause.begin(asked);
     return this.#inTurn(async () => {
@@ -87,12 +90,6 @@ export class KeptPause {
     audit.note({ event: 'pause', outcome: 'over' });
     changed();
   }
-}
-
-function alreadyOver(): KeyturnError {
-  return new KeyturnError('invalid_request', 'A pause can’t end in the past.', {
-    hint: 'Check the clock, or give a later time.',
-  });
 }
 
 function notKept(error: unknown): unknown {

@@ -16,7 +16,11 @@ export function homeMismatch(
   settings: Pick<Settings, 'vault' | 'vaultKey'>,
 ): Mismatch | undefined {
   if (document === undefined) return undefined;
-  if (document !== 'unreadable' && document.home !== homeId) return otherHome();
+  if (document !== 'unreadable' && document.home !== homeId)
+    return new Mismatch(
+      'owner.key and document.json are of two homes',
+      'Put back the one that was replaced, then start the broker again.',
+    );
   const kind = vaultName(settings);
   const isOther = settings.vault === 'memory' || (document !== 'unreadable' && document.vault !== kind);
   return isOther ? otherVault(kind) : undefined;
@@ -33,13 +37,6 @@ function otherVault(kind: string): Mismatch {
     `the settings name the vault ${quoted(kind)}, and the secrets are in another one`,
     'Put settings.json back as it was, and take KEYTURN_VAULT out of the environment; then start ' +
       'the broker again. For another vault use another KEYTURN_HOME.',
-  );
-}
-
-function otherHome(): Mismatch {
-  return new Mismatch(
-    'owner.key and document.json are of two homes',
-    'Put back the one that was replaced, then start the broker again.',
   );
 }
 

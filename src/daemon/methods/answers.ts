@@ -23,11 +23,7 @@ import { processAnswer } from './open-requests.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 
-export function signInAnswer(
-  broker: Broker,
-  signIn: SignIn,
-  caller: Caller,
-): ResultOf<'signIn.list'>['signIns'][number] {
+export function signInAnswer(broker: Broker, signIn: SignIn, caller: Caller): SignInAnswer {
   const { signIns, permissions, temporary, apps, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(signIn);
@@ -51,12 +47,11 @@ export function signInAnswer(
     exceptions: broker.parts.exceptions.shownFor(...namesOfServers(signIn)),
     tokenType: signIn.isKeyBound ? 'DPoP' : 'Bearer',
     audience: signIn.audience,
-    ...(signIn.state.kind === 'signInRequired' ? { why: signIn.state.why } : {}),
+    why: signIn.state.kind === 'signInRequired' ? signIn.state.why : undefined,
     ...receiptOf(broker, signIn),
-    ...(expiresAt > 0 && Number.isFinite(expiresAt)
-      ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
-      : {}),
-    ...(refreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(refreshedAt) }),
+    expires_at:
+      expiresAt > 0 && Number.isFinite(expiresAt) ? wholeSeconds(toWall(clock, expiresAt)) : undefined,
+    lastRefreshedAt: refreshedAt && wholeSeconds(refreshedAt),
     ...troubleOf(broker, signIn),
     apps: [...new Set(names)],
   };
@@ -73,9 +68,9 @@ function receiptOf(
   return {
     receipt,
     endedAt: wholeSeconds(endedAt),
-    ...(liveUntil > now ? { liveUntil: wholeSeconds(liveUntil) } : {}),
-    ...(nextTry === undefined ? {} : { nextTry: wholeSeconds(nextTry) }),
-    ...(receipt === 'pending' ? { triedUntil: wholeSeconds(triedUntil(state)) } : {}),
+    liveUntil: liveUntil > now ? wholeSeconds(liveUntil) : undefined,
+    nextTry: nextTry && wholeSeconds(nextTry),
+    triedUntil: receipt === 'pending' ? wholeSeconds(triedUntil(state)) : undefined,
   };
 }
 
@@ -96,21 +91,15 @@ function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'troub
   const attempt = lostRefreshOf(parts, signIn);
   const at = (steady: number): number => wholeSeconds(toWall(parts.clock, steady));
   return {
-    ...(trouble && {
-      trouble: {
-        reason:
-          refresher.failures.refusals.last(signIn.id)?.reason ??
-          ('authorization_server_unreachable' as const),
-        since: at(trouble.since),
-        nextTryAt: at(trouble.nextTryAt),
-      },
-    }),
-    ...(attempt && {
-      lostRefresh: {
-        startedAt: wholeSeconds(attempt.startedAt),
-        cause: attempt.isUnanswered ? ('answerLost' as const) : ('brokerStopped' as const),
-      },
-    }),
+    trouble: trouble && {
+      reason: refresher.failures.refusals.last(signIn.id)?.reason ?? 'authorization_server_unreachable',
+      since: at(trouble.since),
+      nextTryAt: at(trouble.nextTryAt),
+    },
+    lostRefresh: attempt && {
+      startedAt: wholeSeconds(attempt.startedAt),
+      cause: attempt.isUnanswered ? 'answerLost' : 'brokerStopped',
+    },
   };
 }
 
@@ -120,7 +109,7 @@ export function explanationAnswer(
   signIn: SignIn,
   caller: Caller,
   rows: readonly StoredRow[],
-): ResultOf<'signIn.show'>['signIns'][number] {
+): Explanation {
   const own = caller.role === 'owner' ? undefined : broker.parts.apps.nameOf(caller.appId);
   const { refresh, ...sentences } = explainSignIn(broker.parts, signIn);
   const rejections = rejectionAnswers(broker, signIn).filter(({ app }) => own === undefined || app === own);
@@ -128,25 +117,21 @@ export function explanationAnswer(
     signIn: signInAnswer(broker, signIn, caller),
     signedInAt: wholeSeconds(signIn.createdAt),
     ...sentences,
-    ...(rejections.length === 0 ? {} : { rejections }),
-    ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
+    rejections: rejections.length === 0 ? undefined : rejections,
+    refresh: refresh && refreshAnswer(refresh),
     // A row for repeats is written after their minute, and stands where the last of them was.
     timeline: rows
       .toSorted((one, other) => one.time - other.time)
       .filter(({ app }) => own === undefined || app === undefined || app === own)
-      .map(({ time, event, outcome = '', app, count }) => ({
-        at: wholeSeconds(time),
-        event,
-        outcome,
-        app,
-        count,
-      })),
+      .map(({ time, event, outcome = '', app, count }) => {
+        return { at: wholeSeconds(time), event, outcome, app, count };
+      }),
   };
 }
 
-type RejectionAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['rejections']>[number];
+type Explanation = ResultOf<'signIn.show'>['signIns'][number];
 
-function rejectionAnswers(broker: Broker, signIn: SignIn): RejectionAnswer[] {
+function rejectionAnswers(broker: Broker, signIn: SignIn): NonNullable<Explanation['rejections']> {
   const { apps, clock } = broker.parts;
   return broker.rejections.limits.pausesOf(signIn.id).map(({ appId, operation, until }) => ({
     app: apps.nameOf(appId),
@@ -155,12 +140,9 @@ function rejectionAnswers(broker: Broker, signIn: SignIn): RejectionAnswer[] {
   }));
 }
 
-function refreshAnswer(
-  refresh: NextRefresh,
-): NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refresh']> {
-  const { by } = refresh;
-  if (!('after' in refresh) || refresh.after === undefined) return { by };
-  return { by, after: wholeSeconds(refresh.after) };
+function refreshAnswer(refresh: NextRefresh): Explanation['refresh'] {
+  const after = 'after' in refresh ? refresh.after : undefined;
+  return { by: refresh.by, after: after && wholeSeconds(after) };
 }
 
 /** Issuers of our sign-ins whose clocks are notably off. */
@@ -186,16 +168,16 @@ export function appAnswers({ parts }: Broker): AppAnswer[] {
     appId: app.id,
     name: apps.nameOf(app.id),
     pairedAt: wholeSeconds(app.pairedAt),
-    ...(app.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(app.lastUsedAt) }),
+    lastUsedAt: app.lastUsedAt && wholeSeconds(app.lastUsedAt),
     ...fileAnswer(app.executable),
-    ...(app.proxy === undefined ? {} : { proxied: true as const }),
+    proxied: app.proxy === undefined ? undefined : true,
     forward: app.forward,
     permissions: [
       ...permissions.shownOf(app.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
       ...temporary.of(app.id, wall).flatMap(({ permission, run, once }) =>
         permissionAnswer(parts, permission).map((answer) => ({
           ...answer,
-          ...(run === undefined ? {} : { run: processAnswer(run) }),
+          run: run && processAnswer(run),
           once,
         })),
       ),
@@ -231,8 +213,8 @@ function permissionAnswer(
   const { decision } = permission;
   const lastUsedAt = apps.lastUseAt(permission);
   const times = {
-    ...(permission.until === undefined ? {} : { until: wholeSeconds(permission.until) }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),
+    until: permission.until && wholeSeconds(permission.until),
+    lastUsedAt: lastUsedAt && wholeSeconds(lastUsedAt),
   };
   if (isApiKeySubject(permission.endpoint)) {
     const key = apiKeys.shownOf(permission.endpoint);

@@ -91,7 +91,11 @@ export function inProcessOwner(
   return {
     call: async (method, params) => {
       // The type says so too; a name from a window is only as good as the table it was looked up in.
-      if (methodRow(method).who === 'app') throw noTokensHere(method);
+      if (methodRow(method).who === 'app')
+        throw new KeyturnError('not_permitted', `${method} is for other apps, not for the Keyturn app.`, {
+          rule: 'no token ever reaches a window',
+          hint: 'Use `keyturn token`.',
+        });
       return dispatch(services, caller, method, params);
     },
     widens: async (method, params) => {
@@ -122,9 +126,10 @@ function dispatch(services: Services, caller: Caller, method: string, params: un
 /** Waits only where a guard or the handler has to. */
 function answer(services: Services, caller: Caller, method: string, params: unknown): unknown {
   if (!isMethod(method)) throw unknownMethod(method);
-  const { who, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
+  const { who, clientHint = 'Use the keyturn command.', inMismatchedHome, usesRecords } = methodRow(method);
   // No app acts as the owner.
-  if (who === 'owner' && caller.role !== 'owner') throw forOwner(method, clientHint);
+  if (who === 'owner' && caller.role !== 'owner')
+    throw new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint: clientHint });
   // Nothing is served or adopted in a home that may belong to another vault.
   if (!inMismatchedHome) services.homeCheck.refuseMismatch();
   // No app gets anything while the vault is locked.
@@ -207,17 +212,6 @@ function checkedParams(method: MethodName, params: unknown): unknown {
 function unknownMethod(method: string): KeyturnError {
   return new KeyturnError('method_not_found', `There is no method ${quoted(method)}.`, {
     hint: 'docs/reference/wire-protocol.md lists the methods; the other side may be newer.',
-  });
-}
-
-function forOwner(method: string, hint = 'Use the keyturn command.'): KeyturnError {
-  return new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint });
-}
-
-function noTokensHere(method: string): KeyturnError {
-  return new KeyturnError('not_permitted', `${method} is for other apps, not for the Keyturn app.`, {
-    rule: 'no token ever reaches a window',
-    hint: 'Use `keyturn token`.',
   });
 }
 

@@ -55,7 +55,10 @@ export async function removeRegistered(
   const records = registrations
     .all()
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
-  if (records.length === 0) throw notFound(issuer, clientId);
+  if (records.length === 0)
+    throw new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
+      hint: '`keyturn oauth-client list` shows the clients there are.',
+    });
   const next = 'then remove the client';
   refuseNeeded(parts.signIns, records, next);
   await revokeEarlierOf(parts, records, next);
@@ -108,12 +111,6 @@ function refuseIf(
 
 /** It has ended here, and the issuer has still to be told. */
 const needsClient = (signIn: SignIn): boolean => signIn.state.kind === 'active' || isPending(signIn);
-
-function notFound(issuer: string, clientId: string): KeyturnError {
-  return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
-    hint: '`keyturn oauth-client list` shows the clients there are.',
-  });
-}
 
 function stillNeeded(record: RegistrationRecord, signIns: readonly SignIn[], next: string): KeyturnError {
   const { issuer } = record.registration;

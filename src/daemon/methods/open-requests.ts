@@ -12,7 +12,6 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
 import type { ApprovalRequest } from '../../broker/approval-requests/approval-requests.ts';
 import type { CommandApproval, OfferedSignIn, Question } from '../../broker/approval-requests/question.ts';
-import type { SignInDetails } from '../../broker/approval-requests/starter.ts';
 import { approvalRequest } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
@@ -20,21 +19,9 @@ import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';
 
 /** The facts only; the functions of a client process stay here. */
-export function processAnswer({
-  verified,
-  ...facts
-}: ProcessFacts): NonNullable<ApprovalRequestAnswer['appProcess']> {
-  const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
-  return {
-    verified,
-    pid,
-    executable,
-    file,
-    changeableBy,
-    ...(claim === undefined ? {} : { claim: { ...claim, arguments: [...claim.arguments] } }),
-    ...(enclosures === undefined ? {} : { enclosures: [...enclosures] }),
-    ...(parents === undefined ? {} : { parents: [...parents] }),
-  };
+export function processAnswer(facts: ProcessFacts): NonNullable<ApprovalRequestAnswer['appProcess']> {
+  const { verified, pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
+  return { verified, pid, executable, file, changeableBy, claim, enclosures, parents };
 }
 
 type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
@@ -68,11 +55,11 @@ export function approvalRequestAnswer(
         card: onCard,
         app: question.appName,
         ...appProcessAnswer(question),
-        ...(question.isDetached ? { detached: true as const } : {}),
+        detached: question.isDetached || undefined,
         forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
-        ...(question.apiKey === undefined ? {} : { apiKey: shownApiKey(question.apiKey) }),
-        ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
+        apiKey: question.apiKey && shownApiKey(question.apiKey),
+        scope: question.scope && formatScope(question.scope),
         ...offeredAnswer(question.signIn),
       };
     case 'pair':
@@ -81,7 +68,7 @@ export function approvalRequestAnswer(
         app: question.appName,
         code: question.code,
         forward: question.forward,
-        ...(question.appProcess === undefined ? {} : { appProcess: processAnswer(question.appProcess) }),
+        appProcess: question.appProcess && processAnswer(question.appProcess),
       };
     case 'signIn':
     case 'device':
@@ -92,32 +79,31 @@ export function approvalRequestAnswer(
         resource: question.endpoint,
         issuer: spelled(question.issuer),
         account: question.account,
-        accounts: [...question.known],
+        accounts: question.known,
       };
     case 'url':
       return {
         ...card,
         app: question.appName,
-        ...(question.appProcess === undefined ? {} : { appProcess: processAnswer(question.appProcess) }),
+        appProcess: question.appProcess && processAnswer(question.appProcess),
         resource: question.endpoint,
         server: new URL(question.url).origin,
         ...(mayFinish ? { url: question.url } : {}),
         message: question.message,
       };
     case 'choice':
-      return { ...card, ...choiceAnswer(question) };
+      return {
+        ...card,
+        app: question.appName,
+        ...appProcessAnswer(question),
+        resource: question.endpoint,
+        accounts: question.accounts,
+      };
     case 'settings':
-      return { ...card, ...settingsAnswer(question) };
+      return { ...card, settings: question.settings, allowed: question.allowed };
     case 'command':
       return { ...card, appProcess: processAnswer(question.appProcess), ...requestAnswer(question.request) };
   }
-}
-
-function settingsAnswer({ settings, allowed }: Extract<Question, { kind: 'settings' }>) {
-  return {
-    settings: settings.map((setting) => ({ ...setting })),
-    allowed: allowed.map((group) => ({ ...group, lines: [...group.lines] })),
-  };
 }
 
 /** By a proxy, the process is Keyturn's own: who uses the address isn't known. */
@@ -126,19 +112,7 @@ function appProcessAnswer({
   proxied,
 }: Extract<Question, { readonly kind: 'allow' | 'choice' }>): Partial<ApprovalRequestAnswer> {
   if (proxied) return { proxied };
-  return appProcess === undefined ? {} : { appProcess: processAnswer(appProcess) };
-}
-
-function choiceAnswer(
-  question: Extract<Question, { readonly kind: 'choice' }>,
-): Partial<ApprovalRequestAnswer> {
-  const { appName, endpoint, accounts } = question;
-  return {
-    app: appName,
-    ...appProcessAnswer(question),
-    resource: endpoint,
-    accounts: [...accounts],
-  };
+  return { appProcess: appProcess && processAnswer(appProcess) };
 }
 
 type SignInQuestion = Extract<Question, { readonly kind: 'signIn' | 'device' }>;
@@ -148,51 +122,37 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<App
     resource: question.endpoint + (question.query ?? ''),
     issuer: spelled(question.issuer),
     account: question.account,
-    ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
-    startedBy: starterAnswer(question),
+    accounts: question.beside,
+    // A sign-in without a starter is nobody's but the windows'.
+    startedBy: question.starter?.by ?? ('window' as const),
   };
   if (question.kind === 'device') {
-    return mayFinish
-      ? { ...common, code: question.userCode, url: question.completeUrl ?? question.url }
-      : common;
+    const { userCode, completeUrl, url } = question;
+    return mayFinish ? { ...common, code: userCode, url: completeUrl ?? url } : common;
   }
   return {
     ...common,
-    ...(mayFinish ? { url: question.url } : {}),
+    url: mayFinish ? question.url : undefined,
     hint: question.hint,
-    ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
+    startUrl: mayFinish ? question.startUrl : undefined,
     newClient: question.isNewClient,
-    ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
-    ...(question.browserError === undefined
-      ? {}
-      : { browserError: question.browserError.slice(0, maxLength.setting) }),
-    ...(question.stateless === undefined ? {} : { stateless: question.stateless.slice(0, maxLength.id) }),
-    ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
+    replacedByHand: question.ifForgotten === 'byHand' || undefined,
+    browserError: question.browserError?.slice(0, maxLength.setting),
+    stateless: question.stateless?.slice(0, maxLength.id),
+    formerIssuer: question.formerIssuer && spelled(question.formerIssuer),
   };
 }
-
-/** A sign-in without a starter is nobody's but the windows'. */
-const starterAnswer = ({ starter }: SignInDetails): 'app' | 'command' | 'window' => starter?.by ?? 'window';
 
 /** Whose tokens an approval allows. */
 function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<ApprovalRequestAnswer> {
   if (!signIn) return {};
   const { issuer, account, isKeyBound, otherAccounts, isAnother } = signIn;
-  const tokenType = isKeyBound ? 'DPoP' : 'Bearer';
   return {
     issuer: spelled(issuer),
     account,
-    tokenType,
-    ...(isAnother ? { accounts: [...otherAccounts] } : {}),
+    tokenType: isKeyBound ? 'DPoP' : 'Bearer',
+    accounts: isAnother ? otherAccounts : undefined,
   };
-}
-
-type PermissionRequest = Extract<CommandApproval, { readonly command: 'allow' | 'endDenial' }>;
-
-/** Which account a permission is for, or which ones a denial is about. */
-function whoseAnswer(request: PermissionRequest): Partial<ApprovalRequestAnswer> {
-  if (request.command === 'allow') return request.account === undefined ? {} : { account: request.account };
-  return request.accounts === undefined ? {} : { accounts: [...request.accounts] };
 }
 
 function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer> {
@@ -204,10 +164,11 @@ function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer>
         command,
         app: request.appName,
         resource: request.endpoint,
-        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        scope: request.scope && formatScope(request.scope),
         apiKey: request.apiKey,
-        ...whoseAnswer(request),
-        ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
+        account: request.command === 'allow' ? request.account : undefined,
+        accounts: request.command === 'endDenial' ? request.accounts : undefined,
+        until: request.until && wholeSeconds(request.until),
       };
     case 'apiKey':
       return {
@@ -226,14 +187,14 @@ function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer>
         method: request.method,
         issuer: request.issuer,
         account: request.account,
-        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        scope: request.scope && formatScope(request.scope),
         newClient: request.isNewClient,
       };
     case 'proxy':
       return { command, resource: request.endpoint, app: request.name };
     case 'forward': {
       const { forward, endpoints, until } = request;
-      return { command, forward, resources: [...endpoints], until: wholeSeconds(until) };
+      return { command, forward, resources: endpoints, until: wholeSeconds(until) };
     }
     case 'exception':
       return { command, server: request.server, exception: request.exception };

@@ -46,7 +46,7 @@ export async function resetHome(
   const signIns = broker.parts.signIns.shown();
   const open = signIns.filter((signIn) => signIn.state.kind !== 'revoked' || isPending(signIn));
   if (!withoutVault) await requireVault(parts, open);
-  const revoked: ResultOf<'home.reset'>['revoked'] = [];
+  const revoked: ResultOf<'home.reset'>['revoked'][number][] = [];
   for (let first = 0; first < open.length; first += atOnce) {
     const ended = open
       .slice(first, first + atOnce)

@@ -23,7 +23,7 @@ export const signInMethods = {
 
   'signIn.show': async (services, caller, params) => {
     const { broker, trail } = services;
-    const signIns: ResultOf<'signIn.show'>['signIns'] = [];
+    const signIns: ResultOf<'signIn.show'>['signIns'][number][] = [];
     for (const signIn of namedSignIns(broker, caller, params)) {
       if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(signIn);
       const rows = await trail.about(signIn.id, timelineRows);
@@ -36,7 +36,7 @@ export const signInMethods = {
 
   'signIn.revoke': async ({ broker }, caller, params) => {
     const signIns = namedSignIns(broker, caller, params).filter((signIn) => !isOver(signIn));
-    const revoked: ResultOf<'signIn.revoke'>['revoked'] = [];
+    const revoked: ResultOf<'signIn.revoke'>['revoked'][number][] = [];
     for (const signIn of signIns) {
       const { signIn: ended, receipt } = await revokeSignIn(broker.parts, signIn);
       revoked.push(receiptAnswer(broker, ended, receipt));
@@ -63,19 +63,16 @@ export const signInMethods = {
 
   'signIn.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.approvalRequests.find(id)?.question;
-    if (question && !signIns.mayFinish(caller, question)) throw startedElsewhere();
+    if (question && !signIns.mayFinish(caller, question))
+      throw new KeyturnError('not_permitted', 'Another app started this sign-in.', {
+        rule: 'While the Keyturn app is running, a sign-in is finished by the app that started it, or in Keyturn’s window',
+        hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login URL --paste',
+      });
     const page = broker.signInPage(id);
     if (redirect === undefined) page.showsError();
     else page.paste(redirect);
   },
 } satisfies Partial<Handlers>;
-
-function startedElsewhere(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Another app started this sign-in.', {
-    rule: 'While the Keyturn app is running, a sign-in is finished by the app that started it, or in Keyturn’s window',
-    hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login URL --paste',
-  });
-}
 
 const isOver = (signIn: SignIn): boolean =>
   signIn.state.kind === 'revoked' && signIn.state.receipt !== 'pending';

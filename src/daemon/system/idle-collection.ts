@@ -9,7 +9,7 @@ import process from 'node:process';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-export interface IdleCollectionParts {
+interface IdleCollectionParts {
   /** Milliseconds of processor time that the process has used. */
   readonly used: () => number;
   /** Bytes that V8 holds for its heap. */
@@ -67,26 +67,16 @@ function collector(): NonNullable<typeof globalThis.gc> {
   }
 }
 
-export class IdleCollection {
-  readonly #parts: IdleCollectionParts;
-  #used: number;
+/** What to call once a period. */
+export function idleCollection({ used, held, collect }: IdleCollectionParts): () => void {
+  let before = used();
   /** What the heap was when there was least garbage in it. */
-  #least: number;
-
-  constructor(parts: IdleCollectionParts) {
-    this.#parts = parts;
-    this.#used = parts.used();
-    this.#least = parts.held();
-  }
-
-  /** Called once a period. */
-  look(): void {
-    const { used, held, collect } = this.#parts;
-    const work = used() - this.#used;
-    if (work <= idleWork && held() >= 1.5 * this.#least) {
+  let least = held();
+  return () => {
+    if (used() - before <= idleWork && held() >= 1.5 * least) {
       collect();
-      this.#least = held();
+      least = held();
     }
-    this.#used = used();
-  }
+    before = used();
+  };
 }

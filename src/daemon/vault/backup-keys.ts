@@ -30,15 +30,12 @@ export function backupKeys(root: () => Promise<KeyObject>, homeId: string): Back
     open: async (sealedKey) => {
       const sealed = Buffer.from(sealedKey, 'base64url');
       const key = decrypted(await wrappingKey(), sealed, '', (plain) => plain.toString('base64url'));
-      if (key === undefined) throw anotherHome();
+      if (key === undefined)
+        throw new KeyturnError('vault_unreadable', 'This home’s vault does not open that backup.', {
+          rule: 'A backup opens with the root key under which it was sealed',
+          hint: 'It belongs to another home, or to a vault that is gone. Change the entries back by hand.',
+        });
       return { key };
     },
   };
-}
-
-function anotherHome(): KeyturnError {
-  return new KeyturnError('vault_unreadable', 'This home’s vault does not open that backup.', {
-    rule: 'A backup opens with the root key under which it was sealed',
-    hint: 'It belongs to another home, or to a vault that is gone. Change the entries back by hand.',
-  });
 }

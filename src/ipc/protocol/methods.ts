@@ -26,7 +26,10 @@ export const methods = {
 
 export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
-export type ResultOf<M extends MethodName> = z.input<(typeof methods)[M]['result']>;
+export type ResultOf<M extends MethodName> = Unchanged<z.input<(typeof methods)[M]['result']>>;
+
+/** An answer may show what its maker still has. */
+type Unchanged<T> = T extends object ? { readonly [K in keyof T]: Unchanged<T[K]> } : T;
 
 type MethodOf<Effect> = {
   [M in MethodName]: (typeof methods)[M]['effect'] extends Effect ? M : never;

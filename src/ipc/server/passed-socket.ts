@@ -79,7 +79,11 @@ export async function listenOnPassed(
   } catch (error) {
     for (const socket of early) socket.destroy();
     server.close();
-    throw elsewhere(path, error);
+    throw new KeyturnError('socket_unsafe', `${quoted(path)} isn't the socket that systemd passed`, {
+      rule: socketRule,
+      hint: `The socket unit needs ListenStream=${path}, SocketMode=0600 and DirectoryMode=0700. If it has them, somebody replaced the file: systemctl --user restart keyturn.socket`,
+      cause: error,
+    });
   } finally {
     cancel();
     connected.then(
@@ -108,12 +112,4 @@ function isOwn(socket: Socket, readPeer: PeerReader): boolean {
   } catch {
     return false;
   }
-}
-
-function elsewhere(path: string, cause: unknown): KeyturnError {
-  return new KeyturnError('socket_unsafe', `${quoted(path)} isn't the socket that systemd passed`, {
-    rule: socketRule,
-    hint: `The socket unit needs ListenStream=${path}, SocketMode=0600 and DirectoryMode=0700. If it has them, somebody replaced the file: systemctl --user restart keyturn.socket`,
-    cause,
-  });
 }

@@ -206,7 +206,11 @@ class SocketServer {
 
   #countConnection(session: Session, appId: string): RateLimit {
     const taken = [...this.#seated.values()].filter((seated) => seated === appId).length;
-    if (taken >= maxConnectionsPerApp) throw tooManyConnections();
+    if (taken >= maxConnectionsPerApp)
+      throw new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerApp} connections open`, {
+        retryAfter: 1,
+        hint: 'Keep one connection and send its requests over it.',
+      });
     this.#seated.set(session, appId);
     return this.#requests.of(appId);
   }
@@ -261,13 +265,6 @@ function tooManyFailures(wait: number): KeyturnError {
 function tooManyHandshakes(): KeyturnError {
   return new KeyturnError('rate_limited', 'too many connections are saying hello at once', {
     retryAfter: handshakeTimeout / 1000,
-  });
-}
-
-function tooManyConnections(): KeyturnError {
-  return new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerApp} connections open`, {
-    retryAfter: 1,
-    hint: 'Keep one connection and send its requests over it.',
   });
 }
 

@@ -74,7 +74,11 @@ export function keychainStore(options: KeychainOptions) {
       const listed = worker.ask({ op: 'list', service });
       const others = await listed.catch(() => []);
       for (const name of new Set([rootItem, ...names, ...z.array(z.string()).parse(others)])) {
-        if ((await items.delete(name)) !== undefined) throw notDeleted(name);
+        if ((await items.delete(name)) !== undefined)
+          throw new VaultError('damaged', `the keychain still holds ${quoted(name)} after its deletion`, {
+            item: name,
+            hint: 'Check that your keyring is unlocked, and try again.',
+          });
       }
       // It may have been locked in between: then what isn't shown is still there.
       await prove();
@@ -128,10 +132,3 @@ async function notStored(
 
 /** A request about one item, without its service. The condition distributes over the union. */
 type ItemRequest<T = WithoutId> = T extends { account: string } ? Omit<T, 'service'> : never;
-
-function notDeleted(name: string): VaultError {
-  return new VaultError('damaged', `the keychain still holds ${quoted(name)} after its deletion`, {
-    item: name,
-    hint: 'Check that your keyring is unlocked, and try again.',
-  });
-}

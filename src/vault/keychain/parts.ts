@@ -46,7 +46,15 @@ export function inParts(items: Items): Items {
 
     async set(name, value) {
       const parts = partsOf(value);
-      if (parts.length > maxParts) throw tooLong(name);
+      if (parts.length > maxParts)
+        throw new VaultError(
+          'full',
+          `the value of ${quoted(name)} is too long for the Credential Manager of Windows`,
+          {
+            item: name,
+            hint: 'Keep the secrets of a new home in files instead: keyturn settings set vault sealed-file',
+          },
+        );
       const before = headIn(await items.get(name));
       const set = before?.set === 0 ? 1 : 0;
       if (parts.length > 1)
@@ -91,15 +99,4 @@ function damaged(name: string): VaultError {
     item: name,
     hint: 'Restore the keychain, or sign in again. Nothing was changed.',
   });
-}
-
-function tooLong(name: string): VaultError {
-  return new VaultError(
-    'full',
-    `the value of ${quoted(name)} is too long for the Credential Manager of Windows`,
-    {
-      item: name,
-      hint: 'Keep the secrets of a new home in files instead: keyturn settings set vault sealed-file',
-    },
-  );
 }

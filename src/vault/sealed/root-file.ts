@@ -88,7 +88,10 @@ export async function unwrapRoot(
   // Each part has its exact length, so that the two can be read as one.
   const sealed = Buffer.concat([given.nonce, given.sealed].map((part) => Buffer.from(part, 'base64url')));
   const root = decrypted(wrapping, sealed, boundTo(homeId), (key) => createSecretKey(key));
-  if (!root) throw wrongPassphrase();
+  if (!root)
+    throw new VaultError('locked', 'this passphrase does not open the vault', {
+      hint: 'Unlock it with the passphrase that the vault was made with: keyturn unlock',
+    });
   return root;
 }
 
@@ -133,9 +136,3 @@ async function passphraseKey(
 }
 
 const boundTo = (homeId: string): string => `keyturn/1 root\n${homeId}`;
-
-function wrongPassphrase(): VaultError {
-  return new VaultError('locked', 'this passphrase does not open the vault', {
-    hint: 'Unlock it with the passphrase that the vault was made with: keyturn unlock',
-  });
-}

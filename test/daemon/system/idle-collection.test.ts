@@ -1,12 +1,12 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
 
-import { IdleCollection, loadTrim, processParts } from '../../../src/daemon/system/idle-collection.ts';
+import { idleCollection, loadTrim, processParts } from '../../../src/daemon/system/idle-collection.ts';
 
 /** A process whose figures the test sets. */
 function process() {
   const figures = { used: 0, held: 20, collections: 0 };
-  const collection = new IdleCollection({
+  const look = idleCollection({
     used: () => figures.used,
     held: () => figures.held,
     collect: () => {
@@ -15,7 +15,7 @@ function process() {
       figures.used += 60;
     },
   });
-  return { figures, look: () => collection.look() };
+  return { figures, look };
 }
 
 test('collects once when the broker is idle and its heap has grown by half', () => {

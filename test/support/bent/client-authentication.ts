@@ -4,7 +4,8 @@
  * Invariant: a client passes by exactly the method it is registered with (RFC 6749 §2.3: one method
  * a request), and a secret or a signature is really checked.
  */
-import { clientDocument } from '../../../src/daemon/system/client-document.ts';
+import { documentRedirectUris } from '../../../src/broker/destination/redirect.ts';
+import { clientMetadataDocument } from '../../../src/oauth/client/client-metadata.ts';
 import type { RecordedRequest } from './server.ts';
 import { verifyJwt } from './jwt.ts';
 import { type AuthMethod, type BentClient, type Parts, Refusal } from './parties.ts';
@@ -41,7 +42,10 @@ export function findClient({ clients, settings }: Parts, clientId: string): Bent
   const known = clients.get(clientId);
   if (known !== undefined || !settings.clientIdMetadataDocuments) return known;
   if (clientId !== documentUrl) return undefined;
-  const { client_name, redirect_uris, grant_types } = clientDocument(documentUrl);
+  const { client_name, redirect_uris, grant_types } = clientMetadataDocument(
+    documentUrl,
+    documentRedirectUris,
+  );
   return {
     clientId,
     authMethod: 'none',

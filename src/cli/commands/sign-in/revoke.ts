@@ -69,7 +69,7 @@ async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
       question: async () => questionAbout(live),
       nothing: 'Nothing was revoked',
     });
-  const revoked: Receipts = [];
+  const revoked: Receipts[number][] = [];
   for (const { id, issuer } of live) {
     const asked = ask('signIn.revoke', { id });
     revoked.push(...(await sayIfSlow(`keyturn: waiting for ${issuer}…`, asked)).revoked);
