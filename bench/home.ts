@@ -3,6 +3,7 @@
  *
  * Invariant: everything runs from the build, and nothing of it is left after its scope (`await using`).
  */
+import type { SpawnChild } from '../src/base/system/child.ts';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';
 import { keychainStore } from '../src/vault/keychain/keychain.ts';
-import { forkWorker, type SpawnWorker } from '../src/vault/keychain/keychain-process.ts';
+import { forkWorker } from '../src/vault/keychain/keychain-process.ts';
 import { PassphraseStore } from '../src/vault/sealed/passphrase-store.ts';
 import { browserHere } from '../test/support/browsers/browser-here.ts';
 import { bin, ended, started } from './process.ts';
@@ -144,7 +145,7 @@ export class Home {
     const { state } = homePaths(this.env);
     const home = { homeId, hadRoot: async () => true };
     if (this.#kind === 'keychain') {
-      const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
+      const spawnWorker: SpawnChild = () => forkWorker({ ...process.env, ...this.env });
       const store = keychainStore({ service: `keyturn/${homeId}`, spawnWorker });
       const vault = new ItemVault({ kind: this.#kind, store, ...home });
       await work(vault);

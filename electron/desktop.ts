@@ -11,7 +11,7 @@ import { openBrowser } from '../src/daemon/system/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
 import type { InProcessOwner } from '../src/daemon/methods/dispatch.ts';
 import { prepareFolders } from '../src/daemon/home/home.ts';
-import { fileLog } from '../src/daemon/system/log.ts';
+import { FileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';
 import { methods, notifications } from '../src/ipc/protocol/methods.ts';
 import { after as realAfter } from '../src/ipc/wire/timer.ts';
@@ -120,7 +120,7 @@ function setAppId(): void {
 async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayController> {
   hardenSession(session.defaultSession);
   protocol.handle(pageSchemeName, servePage(pageFolder));
-  const log = fileLog(path.join(paths.state, 'broker.log'), () => Date.now());
+  const log = new FileLog(path.join(paths.state, 'broker.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
   const daemon = await replaceRunningDaemon(
     {

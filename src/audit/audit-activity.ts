@@ -10,17 +10,13 @@ import type { StoredRow } from './audit-row.ts';
 
 const hour = 60 * 60 * 1000;
 
-/** What happened within one hour. */
 export interface ActiveHour {
   /** The beginning of the hour: milliseconds since 1970. */
   readonly at: number;
   /** Tokens and API keys that apps got. */
   handedOut: number;
-  /** Requests of apps that were refused. */
   refused: number;
-  /** Tokens that were refreshed. */
   refreshed: number;
-  /** Refreshes that failed. */
   failed: number;
 }
 

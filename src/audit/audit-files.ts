@@ -21,7 +21,6 @@ function auditFile(folder: string): string {
 export interface LogLimits {
   /** Bytes after which a file is full. */
   readonly fileSize: number;
-  /** Full files that are kept. */
   readonly fullFiles: number;
 }
 

@@ -23,16 +23,7 @@ import { systemCode } from '../base/system-error.ts';
 
 export type { AuditRow } from './audit-row.ts';
 
-export interface Audit {
-  /** Written within a second. Repeats of one answer to one app share one row a minute. */
-  note(row: AuditRow): void;
-  /** On disk when it resolves, or in memory if the disk doesn't take it. Never rejects. */
-  record(row: AuditRow): Promise<void>;
-  /** Writes the rows in memory. Throws `file_unreadable`. */
-  flush(): Promise<void>;
-  /** 16 hexadecimal digits that recognise a token; undefined until the log has the home's root key. */
-  fingerprint(token: string): string | undefined;
-}
+export type Audit = Pick<AuditFile, 'note' | 'record' | 'flush' | 'fingerprint'>;
 
 /** Why rows wait in memory, and how many. */
 export interface AuditTrouble {
@@ -51,7 +42,7 @@ const maxWaiting = 4 * 1024 * 1024;
 /** Hexadecimal digits of a fingerprint: 64 bits tell a user's tokens apart. */
 const fingerprintDigits = 16;
 
-export class AuditFile implements Audit {
+export class AuditFile {
   readonly #folder: string;
   readonly #now: () => number;
   readonly #limits: typeof usualLimits;
@@ -63,7 +54,6 @@ export class AuditFile implements Audit {
   #failure: KeyturnError | undefined;
   #timer: NodeJS.Timeout | undefined;
   #repeatTimer: NodeJS.Timeout | undefined;
-  /** One write at a time. */
   readonly #exclusive = mutex();
   #fingerprintKey: KeyObject | undefined;
 
@@ -74,6 +64,7 @@ export class AuditFile implements Audit {
     this.#limits = limits;
   }
 
+  /** Written within a second. Repeats of one answer to one app share one row a minute. */
   note(row: AuditRow): void {
     const now = this.#now();
     const isRepeated = ['token', 'proof', 'apiKey', 'refused'].includes(row.event);
@@ -83,6 +74,7 @@ export class AuditFile implements Audit {
     if (isRepeated) this.#watchRepeats();
   }
 
+  /** On disk when it resolves, or in memory if the disk doesn't take it. Never rejects. */
   async record(row: AuditRow): Promise<void> {
     // Rows of earlier failures may fill the memory. If the disk takes them now, this one has room.
     if (this.#failure) await this.#write();
@@ -90,6 +82,7 @@ export class AuditFile implements Audit {
     await this.#write();
   }
 
+  /** Writes the rows in memory. Throws `file_unreadable`. */
   async flush(): Promise<void> {
     clearTimeout(this.#repeatTimer);
     this.#repeatTimer = undefined;
@@ -104,7 +97,6 @@ export class AuditFile implements Audit {
     return tailAudit(this.#folder, count);
   }
 
-  /** What happened in the last hours. */
   async activity(hours: number): Promise<ActivityCount> {
     await this.flush().catch(() => undefined);
     return activityOf(this.#folder, this.#now(), hours);
@@ -125,7 +117,10 @@ export class AuditFile implements Audit {
     );
   }
 
-  /** To test a guess one needs the key. */
+  /**
+   * 16 hexadecimal digits that recognise a token; undefined until the log has the home's root key. To test a guess one
+   * needs the key.
+   */
   fingerprint(token: string): string | undefined {
     if (!this.#fingerprintKey) return undefined;
     return createHmac('sha256', this.#fingerprintKey).update(token).digest('hex').slice(0, fingerprintDigits);

@@ -56,7 +56,6 @@ export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   return 'public';
 }
 
-/** Finds all addresses of a name. */
 export type FindAddresses = (
   hostname: string,
   options: LookupAllOptions,

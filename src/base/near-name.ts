@@ -13,7 +13,6 @@ export function didYouMean(text: string, names: readonly string[]): string {
   return name === undefined ? '' : `Did you mean ${name}? `;
 }
 
-/** The one of `names` that is nearest to `text`. */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
   const [nearest, next] = names
     .map((name) => ({ name, distance: editDistance(text, name) }))

@@ -113,7 +113,7 @@ export function lookAt(name: string): BigIntStats | undefined {
   try {
     return fs.lstatSync(name, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    if (hasFileAbove(error)) throw belowFile(name);
+    if (systemCode(error) === 'ENOTDIR') throw belowFile(name);
     throw new KeyturnError('socket_unsafe', `${quoted(name)} can't be looked at`, {
       rule: socketRule,
       cause: error,
@@ -133,11 +133,6 @@ export function belowFile(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `${quoted(name)} can't be: a part of its path is a file`, {
     hint: 'Set KEYTURN_HOME to a folder.',
   });
-}
-
-/** True for the system's error about a path that leads through something other than a folder. */
-export function hasFileAbove(error: unknown): boolean {
-  return systemCode(error) === 'ENOTDIR';
 }
 
 /** <linux/magic.h>: tmpfs and ramfs. */

@@ -8,7 +8,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { belowFile, hasFileAbove, makeFolder } from '../base/private-folder.ts';
+import { belowFile, makeFolder } from '../base/private-folder.ts';
 import { requireAppName } from '../ipc/wire/app-name.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
@@ -55,7 +55,7 @@ function open(file: string): number {
         hint: 'Start the pairing in this app. It shows six digits: compare them with `keyturn request list`, then answer with `keyturn request approve ID`, or in the window of the app.',
       });
     }
-    if (hasFileAbove(error)) throw belowFile(file);
+    if (systemCode(error) === 'ENOTDIR') throw belowFile(file);
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be opened`, {
       hint: 'A key file is your own plain file, no symbolic link, with mode 0600. It was kept.',
       cause: error,
@@ -78,7 +78,7 @@ export function refuseExisting(file: string): void {
   try {
     found = fs.lstatSync(file, { throwIfNoEntry: false });
   } catch (error) {
-    if (hasFileAbove(error)) throw belowFile(file);
+    if (systemCode(error) === 'ENOTDIR') throw belowFile(file);
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be looked at`, { cause: error });
   }
   if (found) throw exists(file);

@@ -2,7 +2,6 @@
 import type { ShieldGap } from '../base/shield.ts';
 import type { HomePaths } from '../base/paths.ts';
 import type { SpawnChild } from '../base/system/child.ts';
-import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
 import type { ProxyFor } from './system/fetch.ts';
 import type { Log } from './system/log.ts';
 
@@ -14,12 +13,10 @@ export interface DaemonOptions {
   /** Opens a URL for the user; gets the settings' browser command, and the browser's environment. */
   readonly openBrowser: (url: string, command: string | undefined, env: NodeJS.ProcessEnv) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
-  readonly spawnWorker?: SpawnWorker;
+  readonly spawnWorker?: SpawnChild;
   /** Starts the process of the proxies, with this environment; with Node unless given. */
   readonly spawnProxy?: SpawnChild;
-  /**
-   * True for the Keyturn app: a command that widens access waits for the user's approval in its window.
-   */
+  /** True for the Keyturn app: a command that widens access waits for the user's approval in its window. */
   readonly keyturnApp?: true;
   /** The system's proxy for a URL, if the settings name none. */
   readonly proxyFor?: ProxyFor;

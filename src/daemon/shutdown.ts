@@ -14,11 +14,9 @@ import type { WriteLog } from './system/log.ts';
 
 export interface ShutdownParts {
   readonly broker: Broker;
-  /** Closes the socket. */
   readonly closeSocket: () => Promise<void>;
   /** Stops what works by itself: what it began is finished, nothing new begins. */
   readonly stopTimers: () => void;
-  /** Vault and network. */
   readonly close: () => Promise<unknown>;
   readonly unlock: () => void;
   readonly log: WriteLog;
@@ -45,7 +43,6 @@ export class Shutdown {
     this.#parts = parts;
   }
 
-  /** Resolves when the home is given up. */
   get stopped(): Promise<void> {
     return this.#stopped.promise;
   }

@@ -4,7 +4,6 @@ import { VaultError } from '../vault/base/trouble.ts';
 import type { Mark } from './document-text.ts';
 import { newestItem } from '../vault/base/vault.ts';
 
-/** The document as found, and what the vault knows of it. */
 export interface DocumentComparison {
   readonly found: (Mark & { readonly after: readonly string[] }) | undefined;
   /** It names this home, and this home's key made its HMAC. */
@@ -85,7 +84,6 @@ export function notStored(error: unknown): unknown {
   });
 }
 
-/** Why a file is not valid. */
 export interface FileTrouble {
   readonly file: string;
   /** A sentence. Text from the file is quoted. */

@@ -46,7 +46,6 @@ export async function readPlace(folder: string): Promise<Place | undefined> {
   return bytes && placeIn(file, bytes);
 }
 
-/** One list of the document. */
 export function listOf<Item>(
   document: HomeDocument,
   name: string,

@@ -23,7 +23,6 @@ export interface RecordRules<Item> {
   readonly isBookkeeping?: boolean;
 }
 
-/** The rules of a list, for records that its schema has checked. */
 export interface ListRules {
   readonly schema: z.ZodType;
   readonly atMost: number;

@@ -10,7 +10,6 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { RecordRules, State } from './list-rules.ts';
 
-/** The name of the list. */
 export const unusedList = 'toDelete';
 
 /** Sign-ins, API keys, clients. */

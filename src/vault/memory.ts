@@ -29,7 +29,6 @@ export function memoryStore(): ItemStore {
   };
 }
 
-/** A new, empty vault in memory. */
 export function memoryVault(store = memoryStore()): ItemVault {
   return new ItemVault({ kind: 'memory', store, homeId: 'memory', hadRoot: async () => true });
 }

@@ -46,9 +46,7 @@ export interface LockableVault {
   changePassphrase(current: string, next: string): Promise<void>;
 }
 
-/**
- * A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked.
- */
+/** A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked. */
 export function openVault(kind: VaultKind, options: OpenOptions): LockableVault {
   if (kind === 'memory') return openMemory();
   if (kind === 'keychain') return openKeychain(options);

@@ -8,7 +8,7 @@ import { sanitizeLabel, sanitizeSentence } from '../../renderer/base/untrusted-t
 import { exportAudit } from '../../src/audit/audit-export.ts';
 import { KeyturnError, quoted, shellOption, shellWord } from '../../src/base/errors.ts';
 import { print, printJson, printTable, refuse, say } from '../../src/cli/terminal/output.ts';
-import { fileLog } from '../../src/daemon/system/log.ts';
+import { FileLog } from '../../src/daemon/system/log.ts';
 import { consentPage, errorPage, signInPage } from '../../src/server/authorization/base/pages.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -82,7 +82,7 @@ describe('text from outside', () => {
 
   it('in the log and in an export of the audit shows all that it has', async () => {
     const folder = temporaryFolder();
-    const log = fileLog(path.join(folder, 'broker.log'), () => 0);
+    const log = new FileLog(path.join(folder, 'broker.log'), () => 0);
     const texts = sample(hostile, 100);
     for (const client of texts) {
       log.write(client);

@@ -13,7 +13,6 @@ import { systemCode } from '../system-error.ts';
 interface Demands {
   /** Bytes. */
   readonly maxLength: number;
-  /** The refusal for a file with this problem. */
   readonly refused: (problem: string) => KeyturnError;
   /** What else must hold of the file. Throws where it doesn't. */
   readonly check?: (found: Stats) => void;

@@ -90,11 +90,11 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   process.umask(0o077);
   const { startDaemon } = await import('../../daemon/daemon.ts');
   const { isService, openBrowser } = await import('../../daemon/system/browser.ts');
-  const { fileLog, terminalLog } = await import('../../daemon/system/log.ts');
+  const { FileLog, terminalLog } = await import('../../daemon/system/log.ts');
   const { removeHomeFiles } = await import('../broker/home-files.ts');
   const paths = homePaths();
   const log = autoStarted
-    ? fileLog(path.join(paths.state, 'broker.log'), () => Date.now())
+    ? new FileLog(path.join(paths.state, 'broker.log'), () => Date.now())
     : terminalLog((line) => say(`keyturn: ${line}`));
   return startDaemon({
     paths,

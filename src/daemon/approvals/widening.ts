@@ -25,7 +25,6 @@ type ApiKeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 interface Denial {
   /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
-  /** Single accounts. */
   readonly accounts?: readonly string[];
   /** Milliseconds since 1970; absent: until the user ends it. */
   readonly until?: number;

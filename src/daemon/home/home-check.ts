@@ -53,7 +53,6 @@ interface HomeCheckParts {
   readonly document: Pick<HomeDocument, 'verify' | 'requireNewest'>;
   /** One record at most. */
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change'>;
-  /** The running broker is the Keyturn app. */
   readonly isKeyturnApp: boolean;
   /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
@@ -140,13 +139,11 @@ export class HomeCheck {
     return !this.#parts.isKeyturnApp && this.#record?.approver === 'app';
   }
 
-  /** True once a vault of this home was opened. */
   get hasOpenedVault(): boolean {
     const { home, vault } = this.#parts;
     return home.document !== undefined || this.#record !== undefined || vault.kind === 'memory';
   }
 
-  /** The certificate authorities to trust besides the system's. */
   get extraAuthorities(): ExtraAuthorities | undefined {
     return this.#extraAuthorities;
   }

@@ -22,7 +22,6 @@ import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-fil
 const ownerKeySchema = z.object({
   appId: z.literal(ownerId),
   key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-  /** The home's id. */
   brokerId: homeIdSchema,
 });
 

@@ -8,6 +8,7 @@ import type { Broker } from '../../broker/broker.ts';
 import { isSamePlace, apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
+import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/discovery.ts';
@@ -18,7 +19,9 @@ import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 export const apiKeyMethods = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
-  'apiKey.list': ({ broker }) => ({ apiKeys: keyAnswers(broker) }),
+  'apiKey.list': ({ broker }) => ({
+    apiKeys: broker.parts.apiKeys.shown().map((key) => keyAnswer(broker, key)),
+  }),
 
   'apiKey.compare': async ({ broker }, _caller, { resource, header, scheme, value }) => {
     const endpoint = broker.exact(resource);
@@ -113,14 +116,8 @@ function anotherKey(resource: string): KeyturnError {
   });
 }
 
-type KeyAnswer = ResultOf<'apiKey.list'>['apiKeys'][number];
-
 /** Verified or not: to list, never to act upon. */
-function keyAnswers(broker: Broker): KeyAnswer[] {
-  return broker.parts.apiKeys.shown().map((key) => keyAnswer(broker, key));
-}
-
-function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
+function keyAnswer({ parts }: Broker, key: ApiKey): ResultOf<'apiKey.list'>['apiKeys'][number] {
   const { apiKeys, permissions, temporary, apps, clock } = parts;
   const wall = clock.wall();
   const subject = apiKeySubject(key);
@@ -129,9 +126,9 @@ function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
   return {
     resource: key.endpoint,
     ...shownApiKey(key),
-    setAt: Math.floor(key.setAt / 1000),
-    ...(key.isUnchecked ? { unchecked: true as const } : {}),
-    ...(rejectedAt === undefined ? {} : { rejectedAt: Math.floor(rejectedAt / 1000) }),
+    setAt: wholeSeconds(key.setAt),
+    unchecked: key.isUnchecked || undefined,
+    rejectedAt: rejectedAt && wholeSeconds(rejectedAt),
     apps: [...new Set(allowed.map(({ appId }) => apps.nameOf(appId)))],
   };
 }

@@ -26,7 +26,6 @@ export interface ProxyProcessParts {
   readonly log: WriteLog;
   /** As which app the address asks. Throws what refuses it. */
   readonly admit: (entry: string) => Promise<Admission>;
-  /** The state of a port changed. */
   readonly changed: () => void;
 }
 
@@ -46,7 +45,6 @@ export class ProxyProcess {
     this.#parts = parts;
   }
 
-  /** The state of a port. */
   stateOf(id: string): PortState | 'starting' {
     return this.#states.get(id) ?? 'starting';
   }

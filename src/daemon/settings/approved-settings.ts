@@ -65,7 +65,6 @@ export interface Difference {
   readonly isContent?: true;
 }
 
-/** The settings that need approval. */
 const approvedNames = settingNames.filter((name) => trustRequired(name) === 'approved');
 
 /** These settings as the vault keeps them after an approval. */
@@ -130,7 +129,6 @@ export function inForce(written: Settings, different: readonly Difference[]): Se
   return settings;
 }
 
-/** `approved` with one setting changed. */
 export function withSetting(
   approved: ApprovedSettings,
   name: SettingName,

@@ -14,7 +14,6 @@ import type { AllowedGroup, WrittenSetting } from '../../broker/approval-request
 import type { Difference } from './approved-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
-/** What is on the card. */
 export interface SettingsQuestion {
   readonly different: readonly Difference[];
   /** At the app's first use: what the home allows. */
@@ -101,7 +100,6 @@ export async function askAboutSettings(
   }
 }
 
-/** As they may be shown. */
 export function shown(different: readonly Difference[]): WrittenSetting[] {
   return different.map(({ name, value, inEffect, isContent }) => ({
     name,

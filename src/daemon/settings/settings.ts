@@ -62,11 +62,9 @@ export const settingsSchema = z.object({
   lockWithScreen: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
   browser: boundedText.min(1).optional(),
-  /** PEM file with further certificate authorities. */
   extraAuthorities: boundedText.min(1).optional(),
   httpsProxy: proxyUrl.optional(),
   noProxy: boundedText.optional(),
-  /** URL of our client ID metadata document. */
   clientMetadataUrl: boundedText.refine(isClientMetadataUrl).optional(),
   /** The protocol version in requests to servers of the earlier revision (spec, Versioning 3). */
   protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),

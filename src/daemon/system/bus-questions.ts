@@ -73,7 +73,6 @@ export async function withBus<T>(address: string, work: (ask: AskBus) => Promise
   }
 }
 
-/** The bus itself. */
 export const bus = {
   destination: 'org.freedesktop.DBus',
   path: '/org/freedesktop/DBus',

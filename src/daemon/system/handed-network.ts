@@ -1,8 +1,7 @@
 /**
  * What of the broker's own way to a server a program gets.
  *
- * Invariant: no secret. Of the CA file only the certificates, of a proxy's URL neither user name nor
- * password.
+ * Invariant: no secret. Of the CA file only the certificates, of a proxy's URL neither user name nor password.
  */
 import type { AgentOptions } from '../../base/system/https-agent.ts';
 import { KeyturnError } from '../../base/errors.ts';

@@ -58,12 +58,7 @@ export function terminalLog(say: (line: string) => void): Log {
   return log;
 }
 
-/** `now`: milliseconds since 1970. The folder need not be there before the first line. */
-export function fileLog(file: string, now: () => number): Log {
-  return new FileLog(file, now);
-}
-
-class FileLog implements Log {
+export class FileLog implements Log {
   readonly file: string;
   level: Level = 'info';
   readonly #now: () => number;
@@ -71,6 +66,7 @@ class FileLog implements Log {
   #bytes = 0;
   #lost = 0;
 
+  /** `now`: milliseconds since 1970. The folder need not be there before the first line. */
   constructor(file: string, now: () => number) {
     this.file = file;
     this.#now = now;

@@ -4,13 +4,6 @@
  */
 import { createRequire } from 'node:module';
 
-const packageJson: unknown = createRequire(import.meta.url)('../../../package.json');
+const manifest = createRequire(import.meta.url)('../../../package.json') as { readonly version: string };
 
-export const version = versionOf(packageJson);
-
-function versionOf(manifest: unknown): string {
-  const found: unknown =
-    typeof manifest === 'object' && manifest !== null ? Reflect.get(manifest, 'version') : undefined;
-  if (typeof found === 'string') return found;
-  throw new TypeError('package.json has no version');
-}
+export const { version } = manifest;

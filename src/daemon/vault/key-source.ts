@@ -70,11 +70,6 @@ export async function passphraseFrom(
   return undefined;
 }
 
-const passphrase = {
-  what: 'passphrase of the vault',
-  hint: '`keyturn settings get vaultKey` names the place.',
-};
-
 /** Of a file that may end with a line break. */
 const line = (text: string): string => text.replace(/\r?\n$/, '');
 
@@ -89,8 +84,13 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
   );
 }
 
-function readSecret(file: string, wanted: MissingKey = passphrase): Promise<string> {
-  const refused = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
+function readSecret(file: string): Promise<string> {
+  const refused = (why: string, hint = '`keyturn settings get vaultKey` names the place.'): KeyturnError =>
+    new KeyturnError(
+      'file_unreadable',
+      `The passphrase of the vault can't be taken from ${quoted(file)}: ${why}.`,
+      { hint },
+    );
   return readSecretFile(file, {
     maxLength,
     refused,
@@ -103,17 +103,6 @@ function readSecret(file: string, wanted: MissingKey = passphrase): Promise<stri
       if ((mode & 0o027) !== 0)
         throw refused('others may read or change it', 'chmod 600, or 640 if root gives it to a group.');
     },
-  });
-}
-
-interface MissingKey {
-  readonly what: string;
-  readonly hint: string;
-}
-
-function notTaken(file: string, { what, hint: usual }: MissingKey, why: string, hint = usual): KeyturnError {
-  return new KeyturnError('file_unreadable', `The ${what} can't be taken from ${quoted(file)}: ${why}.`, {
-    hint,
   });
 }
 

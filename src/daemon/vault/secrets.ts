@@ -3,12 +3,12 @@
  *
  * Invariant: touches no keychain. Everybody but the vault's lock uses the vault behind its guard only.
  */
+import type { SpawnChild } from '../../base/system/child.ts';
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { AuditFile } from '../../audit/audit.ts';
 import { VaultGuard } from '../../vault/guard.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
-import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
 import { openVault } from '../../vault/open.ts';
 import type { LockableVault } from '../../vault/open.ts';
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
@@ -23,7 +23,7 @@ export interface SecretsOptions {
   readonly home: Home;
   readonly settings: Settings;
   readonly env: NodeJS.ProcessEnv;
-  readonly spawnWorker: SpawnWorker | undefined;
+  readonly spawnWorker: SpawnChild | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

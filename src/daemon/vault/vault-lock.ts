@@ -85,9 +85,8 @@ export class VaultLock {
   }
 
   /**
-   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's
-   * requests go on. Lets the keychain ask where a user waits, and puts off the idle lock unless the request only
-   * polls.
+   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's requests
+   * go on. Lets the keychain ask where a user waits, and puts off the idle lock unless the request only polls.
    */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
     const { who, mayPrompt, isPolled } = methodRow(method);

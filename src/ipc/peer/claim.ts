@@ -13,7 +13,6 @@ export interface Claim {
   readonly arguments: readonly string[];
   /** There are more arguments than are shown here. */
   readonly isCut: boolean;
-  /** Its working folder. */
   readonly folder?: string;
 }
 
@@ -75,7 +74,6 @@ const takesValue = new Set(
   ).split(' '),
 );
 
-/** Where the script stands, or -1. */
 function scriptAt(given: readonly string[]): number {
   return given.findIndex((argument, at) => !argument.startsWith('-') && !takesValue.has(given[at - 1] ?? ''));
 }

@@ -49,19 +49,13 @@ export async function loadPeerReader(platform = process.platform): Promise<PeerR
     const length = [ucredBytes];
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, length) !== 0 || length[0] !== ucredBytes)
       throw unreadable();
-    return withProcess(credentials(value));
+    const words = endianness() === 'LE' ? value : value.swap32();
+    const pid = words.readInt32LE(0);
+    const [uid, gid] = [words.readUInt32LE(4), words.readUInt32LE(8)];
+    // pid 0: the peer lives in a pid namespace that this process can't see.
+    const shown = pid > 0 ? { startTicks: startOf(pid), executable: procLink(pid, 'exe') } : {};
+    return { kind: 'verified', pid, uid, gid, ...shown };
   };
-}
-
-interface Credentials {
-  readonly pid: number;
-  readonly uid: number;
-  readonly gid: number;
-}
-
-function credentials(value: Buffer): Credentials {
-  const words = endianness() === 'LE' ? value : value.swap32();
-  return { pid: words.readInt32LE(0), uid: words.readUInt32LE(4), gid: words.readUInt32LE(8) };
 }
 
 /** Node's own handle of a socket. Undocumented, hence the checks. */
@@ -76,19 +70,6 @@ function unreadable(): KeyturnError {
   return new KeyturnError('socket_unsafe', 'the system does not say which user is connecting', {
     rule: 'Keyturn wire contract: the broker checks the peer before it reads a byte',
   });
-}
-
-function withProcess(peer: Credentials): PeerFacts {
-  // pid 0: the peer lives in a pid namespace that this process can't see.
-  if (peer.pid <= 0) return { kind: 'verified', ...peer };
-  const executable = procLink(peer.pid, 'exe');
-  const startTicks = startOf(peer.pid);
-  return {
-    kind: 'verified',
-    ...peer,
-    ...(startTicks ? { startTicks } : {}),
-    ...(executable ? { executable } : {}),
-  };
 }
 
 /**

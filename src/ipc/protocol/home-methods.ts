@@ -51,7 +51,6 @@ const use = z.object({
   handedOut: z.array(instant),
 });
 
-/** What `status` answers. */
 const status = z.object({
   version: z.string().max(maxLength.id),
   pid: z.int().positive(),

@@ -35,13 +35,11 @@ type MethodOf<Effect> = {
   [M in MethodName]: (typeof methods)[M]['effect'] extends Effect ? M : never;
 }[MethodName];
 
-/** The methods that widen, or may. */
 export type WideningMethod = MethodOf<'widens' | 'mayWiden'>;
 
 /** Those for which the params decide. */
 export type MaybeWideningMethod = MethodOf<'mayWiden'>;
 
-/** True for the name of a method of the table. */
 export function isMethod(value: string): value is MethodName {
   return Object.hasOwn(methods, value);
 }

@@ -75,7 +75,6 @@ const backupKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 /** The key of a backup, sealed. Nonce, key and tag: 60 bytes, base64url. */
 const sealedKey = z.string().regex(/^[A-Za-z0-9_-]{80}$/);
 
-/** A pause of all access. */
 export const pause = z.object({
   since: instant,
   /** Absent: until the user resumes. */

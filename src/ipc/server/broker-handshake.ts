@@ -6,7 +6,7 @@
 import type { KeyObject } from 'node:crypto';
 
 import { KeyturnError } from '../../base/errors.ts';
-import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wire/handshake.ts';
+import { brokerProof, clientProof, newNonce, transcript } from '../wire/handshake.ts';
 import { type HelloResult, protocolVersion } from '../wire/handshake-messages.ts';
 
 const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
@@ -34,10 +34,6 @@ export function answerHello(
   return { answer: { ...offer, proof }, expected: { appId, proof: clientProof(key, t, proof) } };
 }
 
-export function isExpected(expected: ExpectedProof, proof: string): boolean {
-  return sameProof(expected.proof, proof);
-}
-
 /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
 export function refuseOtherSocket(
   { versions, socketId }: { readonly versions: readonly number[]; readonly socketId: string },
@@ -54,10 +50,7 @@ export function unknownApp(): KeyturnError {
 }
 
 export function handshakeRefusal(message: string, hint?: string): KeyturnError {
-  return new KeyturnError('handshake_failed', message, {
-    rule: handshakeRule,
-    hint,
-  });
+  return new KeyturnError('handshake_failed', message, { rule: handshakeRule, hint });
 }
 
 function otherVersion(offered: readonly number[]): KeyturnError {

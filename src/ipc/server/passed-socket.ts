@@ -13,7 +13,6 @@ import type { PeerReader } from '../peer/peer.ts';
 import { connectTo, maxQueue } from '../wire/socket.ts';
 import type { After } from '../wire/timer.ts';
 
-/** The first descriptor that systemd passes. */
 const firstPassed = 3;
 
 /**

@@ -137,7 +137,6 @@ class SocketServer {
     return this.#deps.socketId ?? this.#listener.socketId;
   }
 
-  /** Where it listens. */
   get path(): string {
     return this.#listener.path;
   }

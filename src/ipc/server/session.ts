@@ -13,13 +13,13 @@ import { encodeFrame, FrameReader } from '../wire/framing.ts';
 import {
   answerHello,
   handshakeRefusal,
-  isExpected,
   refuseOtherSocket,
   unknownApp,
   type ExpectedProof,
 } from './broker-handshake.ts';
 import type { NewPairing, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
+import { sameProof } from '../wire/handshake.ts';
 import { requireAppName } from '../wire/app-name.ts';
 import { isHelloParams, isPairParams, isAuthenticateParams, ownerId } from '../wire/handshake-messages.ts';
 import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
@@ -129,7 +129,6 @@ export class Session {
     this.#socket.resume();
   }
 
-  /** The authenticated caller, if this is one. */
   get caller(): Caller | undefined {
     return this.#phase.at === 'ready' ? this.#phase.caller : undefined;
   }
@@ -276,7 +275,7 @@ export class Session {
   }
 
   async #authenticate(id: MessageId, params: unknown, expected: ExpectedProof): Promise<void> {
-    if (!isAuthenticateParams(params) || !isExpected(expected, params.proof)) {
+    if (!isAuthenticateParams(params) || !sameProof(expected.proof, params.proof)) {
       throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
     if (expected.appId !== ownerId) await this.#host.confirmPaired(expected.appId);

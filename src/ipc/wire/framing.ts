@@ -11,9 +11,8 @@ import { frameLimit } from './limits.ts';
 const lineFeed = 0x0a;
 
 /**
- * Pieces kept apart before they are joined. Each costs some 200 bytes besides its own, so that a
- * frame sent byte by byte would take 200 times its size; joined less often than that, the copying
- * costs less than the reading did.
+ * Pieces kept apart before they are joined. Each costs some 200 bytes besides its own, so that a frame sent byte by
+ * byte would take 200 times its size; joined less often than that, the copying costs less than the reading did.
  */
 const maxPieces = 256;
 

@@ -14,14 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
-import {
-  belowFile,
-  checkFolder,
-  hasFileAbove,
-  lookAt,
-  notThere,
-  startHint,
-} from '../../base/private-folder.ts';
+import { belowFile, checkFolder, lookAt, notThere, startHint } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { connectToPipe, isPipe, listenAtPipe, pipeId } from './pipe.ts';
 
@@ -143,7 +136,7 @@ function pin(socket: string): number {
     return fs.openSync(socket, O_PATH | fs.constants.O_NOFOLLOW);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') throw notThere(socket);
-    if (hasFileAbove(error)) throw belowFile(socket);
+    if (systemCode(error) === 'ENOTDIR') throw belowFile(socket);
     throw new Unreachable('broker_unreachable', `${quoted(socket)} can't be opened`, { cause: error });
   }
 }

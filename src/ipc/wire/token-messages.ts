@@ -24,7 +24,6 @@ import {
 /** What an MCP server answered; a hint to the broker, never an order. */
 export interface Challenge {
   readonly status: 401 | 403;
-  /** The WWW-Authenticate header as it came. */
   readonly wwwAuthenticate?: string;
 }
 

@@ -6,7 +6,6 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A string of `min` to `max` characters. */
 export function isText(value: unknown, max: number, min = 1): value is string {
   return typeof value === 'string' && value.length >= min && value.length <= max;
 }

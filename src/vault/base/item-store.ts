@@ -18,9 +18,7 @@ export interface Items {
 }
 
 export interface ItemStore extends Items {
-  /**
-   * The root key; if the store certainly has none, `fresh` becomes it. Undefined if the store isn't open.
-   */
+  /** The root key; if the store certainly has none, `fresh` becomes it. Undefined if the store isn't open. */
   createRoot(fresh: string): Promise<string | undefined>;
   /** Resolves if the store can keep items now. It may ask a user. */
   prove(): Promise<void>;

@@ -44,7 +44,6 @@ export function decrypted<T>(
   }
 }
 
-/** Where an item belongs. */
 interface ItemPlace {
   readonly homeId: string;
   readonly name: string;

@@ -102,7 +102,6 @@ export class VaultWatch {
     this.#show();
   }
 
-  /** What this error reported is over. */
   ended(error: unknown): void {
     if (this.#trouble === error) this.#trouble = undefined;
     this.#show();

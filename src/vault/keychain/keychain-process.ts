@@ -14,17 +14,12 @@ import { personIsAsked, VaultError } from '../base/trouble.ts';
 import { closedVault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
 
-export type KeychainWorker = Child;
-
-/** `env`: the worker's whole environment; by default the broker's. */
-export type SpawnWorker = SpawnChild;
-
 export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker');
 
 /**
  * Starts the worker with Node. The worker itself doesn't keep this process alive; the time-out of a waiting call does.
  */
-export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, env);
+export const forkWorker: SpawnChild = (env) => forkChild(keychainWorkerFile, env);
 
 /** Hints for the user whose keychain doesn't answer. */
 const orSealedFile =
@@ -61,7 +56,7 @@ interface Call {
 }
 
 export class KeychainProcess {
-  readonly #spawn: SpawnWorker;
+  readonly #spawn: SpawnChild;
   readonly #watch: VaultWatch | undefined;
   /** Milliseconds. */
   readonly #timeout: number;
@@ -69,7 +64,7 @@ export class KeychainProcess {
   #promptTimeout: number | undefined;
   #askedAt = 0;
   readonly #calls: Call[] = [];
-  #worker: KeychainWorker | undefined;
+  #worker: Child | undefined;
   /** A killed worker may still reach the keychain: the next one starts after its end. */
   #ending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -77,7 +72,7 @@ export class KeychainProcess {
   #closed = false;
 
   /** `timeout`: milliseconds for each call, from when the worker gets it. The first call starts the worker. */
-  constructor(spawn: SpawnWorker, timeout: number, watch?: VaultWatch) {
+  constructor(spawn: SpawnChild, timeout: number, watch?: VaultWatch) {
     this.#spawn = spawn;
     this.#timeout = timeout;
     this.#watch = watch;
@@ -108,7 +103,6 @@ export class KeychainProcess {
     }
   }
 
-  /** Kills the worker. The running call and the queued ones fail. */
   close(): void {
     this.#closed = true;
     this.#abandon(closedVault());
@@ -142,7 +136,7 @@ export class KeychainProcess {
     }
   }
 
-  #start(): KeychainWorker {
+  #start(): Child {
     const worker = this.#spawn();
     // The last messages and the exit of a killed worker can arrive after a new worker has started.
     worker.onMessage((message) => {

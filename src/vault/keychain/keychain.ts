@@ -4,6 +4,7 @@
  * Invariant: an item that isn't shown is `undefined`, whether it is absent or locked; `item-vault.ts` decides what that
  * means.
  */
+import type { SpawnChild } from '../../base/system/child.ts';
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { quoted } from '../../base/errors.ts';
@@ -12,14 +13,14 @@ import type { Items, ItemStore } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
 import type { VaultWatch } from '../base/watch.ts';
 import { forkWorker, KeychainProcess } from './keychain-process.ts';
-import type { SpawnWorker, WithoutId } from './keychain-process.ts';
+import type { WithoutId } from './keychain-process.ts';
 import { inParts } from './parts.ts';
 
 export interface KeychainOptions {
   /** The keychain's service name of this home's items, e.g. `keyturn/HOMEID`. Two homes never share one. */
   readonly service: string;
   /** How to start the worker; by default with Node. */
-  readonly spawnWorker?: SpawnWorker;
+  readonly spawnWorker?: SpawnChild;
   /** Gets the result of each keychain call, and decides when the keychain may be asked again; without it, always. */
   readonly watch?: VaultWatch;
   /** Whether the keychain has a collection to store in. Asked once it has refused to store; without it, nobody knows. */

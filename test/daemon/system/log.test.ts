@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { fileLog } from '../../../src/daemon/system/log.ts';
+import { FileLog } from '../../../src/daemon/system/log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
@@ -17,7 +17,7 @@ const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('a log in a file', () => {
   it('keeps three full files of 1 MiB and drops the oldest', () => {
-    const log = fileLog(file, then);
+    const log = new FileLog(file, then);
     const line = 'x'.repeat(256 * 1024);
     for (let n = 0; n < 20; n += 1) log.write(`${n} ${line}`);
     expect(readdirSync(folder).toSorted()).toEqual([
@@ -39,7 +39,7 @@ describe('a log in a file', () => {
 
   it('goes on if it can’t be written, and later says how many lines are missing', () => {
     mkdirSync(file);
-    const log = fileLog(file, then);
+    const log = new FileLog(file, then);
     log.write('lost');
     log.write('lost too');
     expect(log.isOk).toBe(false);
@@ -52,7 +52,7 @@ describe('a log in a file', () => {
   it('broker.log: follows no symbolic link', () => {
     const elsewhere = path.join(folder, 'elsewhere');
     symlinkSync(elsewhere, file);
-    const log = fileLog(file, then);
+    const log = new FileLog(file, then);
     log.write('never');
     expect(log.isOk).toBe(false);
     expect(existsSync(elsewhere)).toBe(false);

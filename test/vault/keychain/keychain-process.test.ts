@@ -2,11 +2,11 @@
  * The keychain worker as a process: killed, hung, with wrong answers, orphaned. The worker is a stand-in only
  * for a hang or a wrong answer, because the real one can't be made to do either on demand.
  */
+import type { Child } from '../../../src/base/system/child.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../vaults.ts';
 import { isAlive } from '../../support/home.ts';
@@ -16,7 +16,7 @@ beforeAll(requireTestKeyring);
 afterAll(removeFreshItems);
 
 /** A stand-in that answers as told; undefined is silence. */
-function standIn(answer: (request: { id: number }) => unknown): KeychainWorker {
+function standIn(answer: (request: { id: number }) => unknown): Child {
   const listeners: ((message: unknown) => void)[] = [];
   const exits: (() => void)[] = [];
   return {
@@ -31,9 +31,9 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker {
 }
 
 test('a worker killed during a call fails it, and the next call gets a new one', async () => {
-  const started: KeychainWorker[] = [];
+  const started: Child[] = [];
   let isNextKilled = false;
-  const spawnWorker = (): KeychainWorker => {
+  const spawnWorker = (): Child => {
     const worker = forkWorker();
     started.push(worker);
     const post = (message: unknown): void => {
@@ -56,7 +56,7 @@ describe('with a stand-in for the worker', () => {
   test('a worker that is given up is killed before the next one starts', async () => {
     const ends: (() => void)[] = [];
     const started: number[] = [];
-    const spawnWorker = (): KeychainWorker => {
+    const spawnWorker = (): Child => {
       started.push(ends.length);
       const isFirst = started.length === 1;
       const worker = standIn(({ id }) => (isFirst ? undefined : { id, ok: true, value: null }));

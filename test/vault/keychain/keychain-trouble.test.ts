@@ -2,9 +2,10 @@
  * Every kind of keychain trouble behind the guard: its state, and the recovery from it. A real keyring
  * if the trouble can be caused there; else a scripted worker.
  */
+import type { SpawnChild } from '../../../src/base/system/child.ts';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
-import { forkWorker, type SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { ofTest } from '../../support/lasting.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
@@ -12,7 +13,7 @@ import { closedLater, keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import { scriptedKeychain, type ScriptedKeychain } from './scripted-worker.ts';
 
-function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_000) {
+function watched(spawnWorker: SpawnChild, service = freshService(), call = 10_000) {
   const clock = new HandClock();
   const watch = new VaultWatch(() => clock.now());
   const vault = keychainVault({ service, spawnWorker, watch, timeouts: { call } });

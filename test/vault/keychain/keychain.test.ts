@@ -1,8 +1,9 @@
 /**
  * The keychain vault against a real gnome-keyring: the contract, what a crash leaves, and a locked keyring.
  */
+import type { SpawnChild } from '../../../src/base/system/child.ts';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type SpawnWorker, forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { ofFile } from '../../support/lasting.ts';
 import { vaultContract } from '../contract.ts';
 import { closedLater, keychainVault, said } from '../vaults.ts';
@@ -30,7 +31,7 @@ describe('a locked keyring', () => {
 
   /** One keyring for all, which may be locked: each test leaves it unlocked. */
   const session = ofFile(ownKeyring);
-  const spawnWorker: SpawnWorker = () => forkWorker(session.env);
+  const spawnWorker: SpawnChild = () => forkWorker(session.env);
 
   // The first one, since the keyring is still empty.
   test('is noticed even in a home that never stored anything', async () => {

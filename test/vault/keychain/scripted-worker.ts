@@ -2,8 +2,8 @@
  * A keychain worker that follows a script: for what a real keychain can't be made to do on demand, such
  * as asking a person for ever. Its items are real otherwise: what was set is got.
  */
+import type { Child } from '../../../src/base/system/child.ts';
 import { requestSchema, type KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
-import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 
 /** What the keychain does with one request: obeys it, refuses it with these words, dies, or never answers. */
 export type Act = 'obey' | 'hang' | 'die' | { readonly refuse: string };
@@ -18,11 +18,11 @@ export function scriptedKeychain() {
     items: () => [...items.keys()],
     /** What happens to the next requests. */
     act: (_request: KeychainRequest): Act => 'obey',
-    spawn: (): KeychainWorker => {
+    spawn: (): Child => {
       const messages: ((message: unknown) => void)[] = [];
       const exits: (() => void)[] = [];
       const say = (message: unknown): void => queueMicrotask(() => messages.forEach((tell) => tell(message)));
-      const worker: KeychainWorker = {
+      const worker: Child = {
         post(message) {
           const request = requestSchema.parse(message);
           asked.push(request);

@@ -1,6 +1,5 @@
 /**
- * Apps, their permissions, and the forwards by which apps elsewhere come,
- * as schemas of the wire.
+ * Apps, their permissions, and the forwards by which apps elsewhere come, as schemas of the wire.
  *
  * Invariant: every text is bounded. A forward's label can be in a file's name and in a command.
  */
