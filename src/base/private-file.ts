@@ -42,25 +42,29 @@ interface Kind {
 /** The rule that a refusal of the socket or its folder names. */
 export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
 
-const folder = { is: (found: BigIntStats) => found.isDirectory(), name: 'a folder', mode: 0o700 } as const;
+const folderKind = {
+  is: (found: BigIntStats) => found.isDirectory(),
+  name: 'a folder',
+  mode: 0o700,
+} as const;
 
 const kinds = {
   socketFolder: {
-    ...folder,
+    ...folderKind,
     isSafe: (mode) => mode === 0o700,
     reason: 'socket_unsafe',
     rule: socketRule,
   },
   // A folder that its owner made read-only is private as well.
   stateFolder: {
-    ...folder,
+    ...folderKind,
     isSafe: (mode) => (mode & 0o077) === 0,
     reason: 'file_unreadable',
     rule: 'the folder of the home’s files is yours alone (0700), and no symbolic link',
   },
   // Others may read it: clients need the authority in it, and what is secret there has a mode of its own.
   trialFolder: {
-    ...folder,
+    ...folderKind,
     isSafe: (mode) => (mode & 0o022) === 0,
     reason: 'file_unreadable',
     rule: 'the folder of `keyturn dev-server` is yours, nobody else may write there, and it is no symbolic link',
