@@ -72,11 +72,7 @@ async function enterClient(
   const isEntered = registrations.some((one) => one.issuer === issuer && one.clientId === clientId);
   // To enter it again without its secret would lose that.
   if (isEntered && clientSecret === undefined) return;
-  const { redirectUri } = await ask('oauthClient.set', {
-    issuer,
-    clientId,
-    clientSecret,
-  });
+  const { redirectUri } = await ask('oauthClient.set', { issuer, clientId, clientSecret });
   says?.redirect(issuer, redirectUri ?? '');
 }
 

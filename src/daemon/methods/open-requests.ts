@@ -50,18 +50,7 @@ export function approvalRequestAnswer(
   const card = { ...common, expiresAt: wholeSeconds(createdAt + questionTimeout) };
   switch (question.kind) {
     case 'allow':
-      return {
-        ...card,
-        card: onCard,
-        app: question.appName,
-        ...appProcessAnswer(question),
-        detached: question.isDetached || undefined,
-        forward: question.forward,
-        resource: question.endpoint + (question.query ?? ''),
-        apiKey: question.apiKey && shownApiKey(question.apiKey),
-        scope: question.scope && formatScope(question.scope),
-        ...offeredAnswer(question.signIn),
-      };
+      return { ...card, card: onCard, ...allowAnswer(question) };
     case 'pair':
       return {
         ...common,
@@ -88,7 +77,7 @@ export function approvalRequestAnswer(
         appProcess: question.appProcess && processAnswer(question.appProcess),
         resource: question.endpoint,
         server: new URL(question.url).origin,
-        ...(mayFinish ? { url: question.url } : {}),
+        url: mayFinish ? question.url : undefined,
         message: question.message,
       };
     case 'choice':
@@ -104,6 +93,19 @@ export function approvalRequestAnswer(
     case 'command':
       return { ...card, appProcess: processAnswer(question.appProcess), ...requestAnswer(question.request) };
   }
+}
+
+function allowAnswer(question: Extract<Question, { kind: 'allow' }>): Partial<ApprovalRequestAnswer> {
+  return {
+    app: question.appName,
+    ...appProcessAnswer(question),
+    detached: question.isDetached || undefined,
+    forward: question.forward,
+    resource: question.endpoint + (question.query ?? ''),
+    apiKey: question.apiKey && shownApiKey(question.apiKey),
+    scope: question.scope && formatScope(question.scope),
+    ...offeredAnswer(question.signIn),
+  };
 }
 
 /** By a proxy, the process is Keyturn's own: who uses the address isn't known. */

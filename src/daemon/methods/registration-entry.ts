@@ -97,10 +97,7 @@ export async function enterRegistration(
   await audit.record({ event: 'oauthClient', outcome: purpose.grantType ?? 'entered', issuer: entry.issuer });
   // An issuer has one at most.
   const replaced = earlier[0]?.registration.clientId;
-  return {
-    ...(purpose.grantType === undefined ? { redirectUri } : {}),
-    replaced,
-  };
+  return { redirectUri: purpose.grantType === undefined ? redirectUri : undefined, replaced };
 }
 
 /** Throws `client_rejected`, which says what is wrong with the key. */
@@ -130,11 +127,7 @@ function purposeOf({
   assertion,
 }: Entry): Pick<RegistrationRecord, 'grantType' | 'idp' | 'assertion'> {
   if (grantType === undefined || grantType === 'authorization_code') return {};
-  return {
-    grantType,
-    idp,
-    assertion,
-  };
+  return { grantType, idp, assertion };
 }
 
 /** What contradicts itself would fail at the server, later and less clearly. */

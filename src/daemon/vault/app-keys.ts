@@ -60,13 +60,7 @@ export class AppKeys {
     const appName = shownName({ name: request.name, forward });
     apps.refuseTaken(appName, clock.wall());
     const appProcess = attested(request);
-    const question = {
-      kind: 'pair',
-      appName,
-      code: request.code,
-      appProcess,
-      forward,
-    } as const;
+    const question = { kind: 'pair', appName, code: request.code, appProcess, forward } as const;
     const { verdict } = await approvalRequests.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: verdict, app: appName });
     if (verdict !== 'approve') {
