@@ -191,11 +191,12 @@ it('a process that runs another program by now voids its question', async () => 
 });
 
 it('a broker that ends refuses what waits for the person, and begins nothing new', async () => {
-  const { broker, ask, question, parts } = await rig();
-  const asked = refusal(ask());
-  await question('allow');
+  const { broker, ask, parts } = await rig();
+  // Of two processes, which share no card.
+  const asked = [ask(), ask({ appProcess: processNamed('run 1') })].map(refusal);
+  await expect.poll(() => parts.approvalRequests.list()).toHaveLength(2);
   await broker.end();
-  expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
+  for (const one of asked) expect(await one).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
   expect(parts.approvalRequests.list()).toEqual([]);
   expect(await refusal(ask({ appId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
 });
