@@ -22,7 +22,7 @@ import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
 import { callerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
-import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import type { AuthorizationServerOptions, Settings } from './options.ts';
 import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import { rewrittenRequest } from './rewritten-request.ts';
@@ -34,7 +34,6 @@ import {
   nameSuccessors,
   ownParameters,
   publishServedModes,
-  quietly,
   tellEvents,
 } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
@@ -73,12 +72,11 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
     named: settings.assertionProviders.map(({ jwksUri }) => jwksUri),
     now: settings.now,
   });
-  const onEvent = quietly(settings.onEvent);
   const secrets = await kept(storage);
   const { now, lifetimes } = settings;
   const consents = new Consents({ storage, now, refreshToken: lifetimes.refreshToken });
-  const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets, consents };
-  const providers = await CurrentProvider.start(parts, await loadOidcProvider());
+  const parts = { settings, storage, fetch, secrets, consents };
+  const providers = await currentProvider(parts, await loadOidcProvider());
   const timer = setInterval(() => {
     // What stays is compared with the time when it is read. The next run tries again.
     storage.removeExpired(Math.floor(settings.now() / 1000)).catch(() => undefined);
@@ -107,46 +105,36 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
 }
 
 interface ServerParts {
-  readonly settings: Settings & { readonly onEvent: (event: AuthorizationEvent) => void };
+  readonly settings: Settings;
   readonly storage: Storage;
   readonly fetch: GuardedFetch;
   readonly consents: Consents;
   readonly secrets: z.infer<typeof secretSchema>;
 }
 
-/** The provider with the signing key of now. */
-class CurrentProvider {
-  readonly #parts: ServerParts;
-  readonly #oidc: OidcProvider;
-  #built: Built;
-  #building: Promise<Built> | undefined;
-
-  private constructor(parts: ServerParts, oidc: OidcProvider, built: Built) {
-    this.#parts = parts;
-    this.#oidc = oidc;
-    this.#built = built;
-  }
-
-  static async start(parts: ServerParts, oidc: OidcProvider): Promise<CurrentProvider> {
-    return new CurrentProvider(parts, oidc, await build(parts, oidc));
-  }
-
+interface CurrentProvider {
   /** The one that serves now; `get` may replace it. */
-  get latest(): Provider {
-    return this.#built.provider;
-  }
-
+  latest(): Provider;
   /** Where the next key signs from now on, a new provider takes over. Its state is in the storage. */
-  async get(): Promise<Provider> {
-    if (this.#parts.settings.now() / 1000 >= this.#built.changesAt) {
-      // One build for all who wait. A failed one is tried again at the next request.
-      this.#building ??= build(this.#parts, this.#oidc).finally(() => {
-        this.#building = undefined;
-      });
-      this.#built = await this.#building;
-    }
-    return this.#built.provider;
-  }
+  get(): Promise<Provider>;
+}
+
+async function currentProvider(parts: ServerParts, oidc: OidcProvider): Promise<CurrentProvider> {
+  let built = await build(parts, oidc);
+  let building: Promise<Built> | undefined;
+  return {
+    latest: () => built.provider,
+    async get() {
+      if (parts.settings.now() / 1000 >= built.changesAt) {
+        // One build for all who wait. A failed one is tried again at the next request.
+        building ??= build(parts, oidc).finally(() => {
+          building = undefined;
+        });
+        built = await building;
+      }
+      return built.provider;
+    },
+  };
 }
 
 interface Built {
@@ -175,10 +163,9 @@ async function build(
   const askedResource = (): unknown => oidc.Provider.ctx?.oidc.params?.['resource'];
   const graceSeconds = lifetimes.refreshGrace;
   const adapter = adapterFor({ storage, errors, now, askedResource, onReplay, graceSeconds });
-  const shared = { settings, fetch, errors, interactionPolicy, consents };
-  const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
+  const parts = { settings, fetch, errors, interactionPolicy, consents, adapter, keys };
   const provider = new oidc.Provider(issuer, {
-    ...providerSettings(parts),
+    ...providerSettings({ ...parts, cookieKeys: [secrets.cookies] }),
     extraParams: ownParameters(errors),
   });
   // Koa would print errors.
@@ -208,7 +195,7 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
   const limits = limitsOf(settings);
   const interaction = {
     settings,
-    provider: () => providers.latest,
+    provider: () => providers.latest(),
     storage,
     consents,
     secret: secrets.forms,

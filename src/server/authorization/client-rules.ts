@@ -9,14 +9,13 @@ import { hasVisible } from '../../base/text/visible.ts';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import { z } from 'zod';
 import { hasPrivatePart } from '../resource/base/public-key.ts';
-import { jwtBearer } from './base/grant-types.ts';
 import type { OidcProvider } from './base/peer.ts';
 import type { ClientOptions, Settings } from './options.ts';
 import { isOriginOf } from './clients/browser-access.ts';
 import { readDocument } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import { redirectProblem } from './clients/redirect.ts';
-import { maxClientName } from './clients/registration-request.ts';
+import { grantTypes, jwtBearer, maxClientName } from './clients/registration-request.ts';
 
 export interface ClientRuleParts {
   readonly settings: Settings;
@@ -76,9 +75,8 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
   delete metadata.scope;
   // What needs no person is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);
-  const allowed = ['authorization_code', 'refresh_token', jwtBearer];
-  if (!isEntered && !grants.every((grant) => allowed.includes(grant)))
-    throw new errors.InvalidClientMetadata(`grant_types must be of: ${allowed.slice(0, 2).join(', ')}`);
+  if (!isEntered && !grants.every((grant) => grantTypes.includes(grant)))
+    throw new errors.InvalidClientMetadata(`grant_types must be of: ${grantTypes.slice(0, 2).join(', ')}`);
   for (const uri of redirects) {
     const problem = redirectProblem(uri);
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);

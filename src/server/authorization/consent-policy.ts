@@ -95,8 +95,11 @@ export async function grantOf(
   return provider.Grant.find(await makeGrant(provider, settings, account.accountId, asked.data));
 }
 
-/** The provider's own rules, but for those that ask although the answer is known. */
-export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy']) {
+/**
+ * The provider's own rules, but for those that ask although the answer is known. `isForwarded`: each authorization signs
+ * in again, so that each grant has its own session at the other server.
+ */
+export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy'], isForwarded: boolean) {
   const policy = base();
   const checks = policy.get('consent')?.checks;
   // OpenID Connect Core §3.1.2.1, but for a prompt that is ours.
@@ -109,6 +112,14 @@ export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy']
       return isAnswered ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
     }),
   );
+  if (!isForwarded) return policy;
+  policy
+    .get('login')
+    ?.checks.add(
+      new Check('forwarded', 'each authorization signs in again', 'login_required', ({ oidc }) =>
+        oidc.result?.login === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ),
+    );
   return policy;
 }
 

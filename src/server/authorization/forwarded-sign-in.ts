@@ -51,13 +51,13 @@ export async function answerForwarded(parts: ForwardedParts): Promise<void> {
   }
   const facts = { clientId: parameters.client_id };
   if (asked.form?.['decision'] === 'deny') {
-    settings.onEvent?.({ kind: 'denied', ...facts });
+    settings.onEvent({ kind: 'denied', ...facts });
     return parts.finish({ error: 'access_denied', error_description: 'the user denied the request' });
   }
   if (asked.form !== undefined) {
     if (asked.form['decision'] !== 'allow') return ask(parts);
     await keep(parts, { ...consent, isAllowed: true });
-    settings.onEvent?.({ kind: 'consented', ...facts });
+    settings.onEvent({ kind: 'consented', ...facts });
   }
   await signIn(parts);
 }
@@ -86,7 +86,7 @@ async function signIn(parts: ForwardedParts): Promise<void> {
   const { account, scopes } = result;
   const grantId = await makeGrant(provider, settings, account, parameters, scopes);
   await result.bind(grantId);
-  settings.onEvent?.({ kind: 'signed_in', account, clientId });
+  settings.onEvent({ kind: 'signed_in', account, clientId });
   await leaveOtherAccount(parts, account);
   await parts.finish({ login: { accountId: account, remember: false }, consent: { grantId } });
 }

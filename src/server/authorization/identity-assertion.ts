@@ -5,15 +5,15 @@
  * Invariant: an assertion counts once, for the client and the resource that it names, and only if one of the
  * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time again.
  */
-import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeJwt, errors as joseErrors, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
-import { jwtBearer } from './base/grant-types.ts';
-import { defaultScopesOf } from './provider-settings.ts';
+import { jwtBearer } from './clients/registration-request.ts';
+import { defaultScopesOf, resourceServerOf } from './provider-settings.ts';
 import type { OidcProvider } from './base/peer.ts';
 
 /** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
@@ -77,13 +77,10 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
       grant.addResourceScope(resource.resource, scope);
       const grantId = await grant.save();
       const token = new provider.AccessToken({ accountId: account, client, grantId, gty: jwtBearer, scope });
-      token.resourceServer = new provider.ResourceServer(resource.resource, {
-        audience: resource.resource,
-        scope: Object.keys(resource.scopes).join(' '),
-        accessTokenTTL: settings.lifetimes.accessToken,
-        accessTokenFormat: 'jwt',
-        jwt: { sign: { alg: 'ES256' } },
-      });
+      token.resourceServer = new provider.ResourceServer(
+        resource.resource,
+        resourceServerOf(resource, settings),
+      );
       const value = await token.save();
       ctx.oidc.entity('AccessToken', token);
       ctx.body = { access_token: value, expires_in: token.expiration, scope, token_type: token.tokenType };
@@ -128,9 +125,7 @@ function verifierOf(
 /** Read before the signature is checked, only to choose whose keys check it. */
 function issuerOf(assertion: string): string | undefined {
   try {
-    const [, payload = ''] = assertion.split('.');
-    return z.object({ iss: z.string() }).parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
-      .iss;
+    return decodeJwt(assertion).iss;
   } catch {
     return undefined;
   }

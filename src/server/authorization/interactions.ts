@@ -72,11 +72,8 @@ export async function answerInteraction(
 /** Consent and sign-in in one, for accounts of another authorization server. */
 async function forward(step: Step, forwarding: Forwarding): Promise<void> {
   const { settings, response, interaction, storage } = step;
-  const parameters = requestParameters.parse(interaction.params);
-  const client = await step.provider().Client.find(parameters.client_id);
-  const resource = resourceOf(settings, parameters);
-  if (!client || !resource) return send(response, 400, unknownClient);
-  if (!client.redirectUriAllowed(parameters.redirect_uri)) return send(response, 400, droppedRedirect);
+  const question = await questionOf(step);
+  if (!question) return;
   await answerForwarded({
     settings,
     storage,
@@ -84,11 +81,10 @@ async function forward(step: Step, forwarding: Forwarding): Promise<void> {
     provider: step.provider(),
     interaction,
     asked: signInStepOf(step),
-    parameters,
+    parameters: question.asked,
     showConsent: (cookie) => {
       response.setHeader('set-cookie', cookie);
-      const question = { account: undefined, nextHost: forwarding.host, client, resource };
-      return showConsent(step, { ...question, asked: parameters });
+      return showConsent(step, question, { nextHost: forwarding.host });
     },
     showPage: (status, page) => send(response, status, page),
     redirect: (location) => sendOn(response, location),
@@ -117,11 +113,11 @@ async function signIn(step: Step): Promise<void> {
   const clientId = String(interaction.params['client_id']);
   if ('page' in result) {
     const { page, status = 200, problem } = result;
-    if (problem !== undefined) settings.onEvent?.({ kind: 'refused', clientId, problem });
+    if (problem !== undefined) settings.onEvent({ kind: 'refused', clientId, problem });
     return send(response, status, page);
   }
   if ('redirect' in result) return sendOn(response, result.redirect);
-  settings.onEvent?.({ kind: 'signed_in', account: result.account, clientId });
+  settings.onEvent({ kind: 'signed_in', account: result.account, clientId });
   if (result.name !== undefined) {
     const expiresAt = Math.floor(settings.now() / 1000) + settings.lifetimes.session;
     await step.storage.put(nameKind, result.account, { payload: { name: result.name }, expiresAt });
@@ -150,25 +146,22 @@ async function nameOf({ storage }: Step, account: string): Promise<string> {
 
 async function consent(step: Step): Promise<void> {
   const { settings, interaction, form } = step;
-  const parameters = requestParameters.parse(interaction.params);
+  const question = await questionOf(step);
+  if (!question) return;
   const account = interaction.session?.accountId ?? '';
-  const facts = { clientId: parameters.client_id, account };
-  const client = await step.provider().Client.find(parameters.client_id);
-  const resource = resourceOf(settings, parameters);
-  if (!client || !resource) return send(step.response, 400, unknownClient);
-  if (!client.redirectUriAllowed(parameters.redirect_uri)) return send(step.response, 400, droppedRedirect);
-  const asked = askedConsent(resource, client, parameters);
+  const facts = { clientId: question.client.clientId, account };
+  const asked = askedConsent(question.resource, question.client, question.asked);
   if (form?.['decision'] === 'deny') {
     await step.consents.forget(account, asked);
-    settings.onEvent?.({ kind: 'denied', ...facts });
+    settings.onEvent({ kind: 'denied', ...facts });
     await finish(step, { error: 'access_denied', error_description: 'the user denied the request' });
   } else if (form?.['decision'] === 'allow') {
-    const grantId = await makeGrant(step.provider(), settings, account, parameters);
+    const grantId = await makeGrant(step.provider(), settings, account, question.asked);
     await step.consents.remember(account, asked);
-    settings.onEvent?.({ kind: 'consented', ...facts });
+    settings.onEvent({ kind: 'consented', ...facts });
     await finish(step, { consent: { grantId } });
   } else {
-    await showConsent(step, { account, client, resource, asked: parameters });
+    await showConsent(step, question, { account });
   }
 }
 
@@ -180,17 +173,34 @@ const droppedRedirect = errorPage(
   'The app no longer takes answers at the address that it named.',
 );
 
+/** What the client asks. Undefined: it can't be asked for, and the page says so. */
+async function questionOf({
+  settings,
+  response,
+  interaction,
+  provider,
+}: Step): Promise<Question | undefined> {
+  const asked = requestParameters.parse(interaction.params);
+  const client = await provider().Client.find(asked.client_id);
+  const resource = resourceOf(settings, asked);
+  if (!client || !resource) send(response, 400, unknownClient);
+  else if (!client.redirectUriAllowed(asked.redirect_uri)) send(response, 400, droppedRedirect);
+  else return { client, resource, asked };
+  return undefined;
+}
+
 interface Question {
-  /** Undefined: the user signs in afterwards, at `nextHost`. */
-  readonly account: string | undefined;
-  readonly nextHost?: string;
   readonly client: Client;
   readonly resource: ResourceOptions;
   readonly asked: AuthorizationParameters;
 }
 
-async function showConsent(step: Step, question: Question): Promise<void> {
-  const { account, nextHost, client, resource, asked } = question;
+/** `account`: of who signed in. Undefined: the user signs in afterwards, at `nextHost`. */
+async function showConsent(
+  step: Step,
+  { client, resource, asked }: Question,
+  { account, nextHost }: { readonly account?: string; readonly nextHost?: string },
+): Promise<void> {
   const { settings, response, interaction } = step;
   const documentHost = documentHostOf(client);
   const isRenewed = client.grantTypeAllowed('refresh_token');
@@ -213,10 +223,7 @@ async function showConsent(step: Step, question: Question): Promise<void> {
       isRenewed,
       resource: resource.name ?? new URL(resource.resource).host,
       resourceUri: resource.resource,
-      scopes: scopes.map((scope) => ({
-        scope,
-        words: wordsOf(resource, scope),
-      })),
+      scopes: scopes.map((scope) => ({ scope, words: wordsOf(resource, scope) })),
     }),
   );
 }

@@ -36,7 +36,7 @@ export type Limits = (method: string | undefined, path: string, caller: Caller) 
 
 /** The metadata and the keys have no bound. */
 export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Limits {
-  const limiter = (limit: Limit) => new SiteLimiter(limit, now);
+  const limiter = (limit: Limit) => siteLimiter(limit, now);
   const [authorizations, pages] = [limiter(authorizationLimit), limiter(pageLimit)];
   const [registrations, requests] = [limiter(registrationLimit), limiter(requestLimit)];
   const limiterFor = (method: string | undefined, path: string): SiteLimiter | undefined => {
@@ -46,24 +46,20 @@ export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Li
     // A browser asks with OPTIONS before each of them.
     return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
   };
-  return (method, path, caller) => limiterFor(method, path)?.take(caller);
+  return (method, path, caller) => limiterFor(method, path)?.(caller);
 }
 
+type SiteLimiter = (caller: Caller) => number | undefined;
+
 /** One limit for each caller, and one for each site. */
-class SiteLimiter {
-  readonly #callers: RateLimiter;
-  readonly #sites: RateLimiter;
-
-  constructor({ requests, seconds }: Limit, now: () => number) {
-    this.#callers = new RateLimiter({ requests, seconds }, now);
-    this.#sites = new RateLimiter({ requests: requests * callersOfSite, seconds }, now);
-  }
-
-  take({ key, site }: Caller): number | undefined {
-    const wait = this.#callers.wait(key) ?? (site === undefined ? undefined : this.#sites.take(site));
-    if (wait === undefined) this.#callers.count(key);
+function siteLimiter({ requests, seconds }: Limit, now: () => number): SiteLimiter {
+  const callers = new RateLimiter({ requests, seconds }, now);
+  const sites = new RateLimiter({ requests: requests * callersOfSite, seconds }, now);
+  return ({ key, site }) => {
+    const wait = callers.wait(key) ?? (site === undefined ? undefined : sites.take(site));
+    if (wait === undefined) callers.count(key);
     return wait;
-  }
+  };
 }
 
 export function callerIn({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): Caller {

@@ -8,10 +8,11 @@ import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { isAddressOrRange } from '../resource/base/address.ts';
+import { callable, quietly, readOptions } from '../resource/base/option.ts';
 import { hasPrivatePart } from '../resource/base/public-key.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
-import { invalidOption } from './base/invalid-option.ts';
+import { invalidOption, readOption } from './base/invalid-option.ts';
 import { redirectProblem } from './clients/redirect.ts';
 
 /** A protected server that tokens can be issued for. */
@@ -125,7 +126,6 @@ export interface AuthorizationEvent {
 
 const texts = z.array(z.string().min(1));
 const seconds = z.int().positive();
-const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
 const limit = z.strictObject({ requests: z.int().positive(), seconds });
 const day = 24 * 60 * 60;
 
@@ -194,7 +194,7 @@ const schema = z.strictObject({
 });
 
 export type Settings = Omit<z.output<typeof schema>, 'assertionProviders' | 'onEvent' | 'now' | 'storage'> & {
-  readonly onEvent: AuthorizationServerOptions['onEvent'];
+  readonly onEvent: (event: AuthorizationEvent) => void;
   readonly storage: Storage | undefined;
   readonly assertionProviders: readonly AssertionProvider[];
   readonly now: () => number;
@@ -204,12 +204,7 @@ export type Settings = Omit<z.output<typeof schema>, 'assertionProviders' | 'onE
 
 /** Throws invalid_request with the option's name and what to write. */
 export function readAuthorizationOptions(options: AuthorizationServerOptions): Settings {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return invalidOption(issue?.path.join('.') || 'options', issue?.message ?? 'it has a wrong form');
-  }
-  const { data } = parsed;
+  const data = readOptions(schema, options, 'authorizationServer', '@keyturn/server/authorization');
   const isLoopback = requireIssuer(data.issuer);
   for (const { resource, scopes, defaultScopes = [] } of data.resources) {
     requireResource(resource, isLoopback);
@@ -220,7 +215,11 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   if (new Set(data.resources.map(({ resource }) => resource)).size < data.resources.length)
     invalidOption('resources.resource', 'two entries name the same one');
   for (const client of data.clients) requireClient(client);
-  for (const provider of data.assertionProviders) requireProvider(provider, isLoopback);
+  // The provider spells its own issuer, which an assertion must repeat byte for byte.
+  for (const { issuer, jwksUri } of data.assertionProviders) {
+    secureUrl('assertionProviders.issuer', issuer, isLoopback);
+    secureUrl('assertionProviders.jwksUri', jwksUri, isLoopback);
+  }
   requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
   if (!isLoopback && options.storage?.atRest === 'readable') {
@@ -233,7 +232,7 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
     ...data,
     storage: options.storage,
     assertionProviders: options.assertionProviders ?? [],
-    onEvent: options.onEvent,
+    onEvent: quietly(options.onEvent),
     now: options.now ?? Date.now,
     isLoopback,
   };
@@ -251,11 +250,7 @@ function requireIssuer(issuer: string): boolean {
 }
 
 function secureUrl(option: string, text: string, allowInsecureLoopback: boolean): URL {
-  try {
-    return requireSecureUrl(text, 'it', { allowInsecureLoopback });
-  } catch (error) {
-    return invalidOption(option, error instanceof Error ? error.message : 'it is not a URL');
-  }
+  return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }));
 }
 
 function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings['clients'][number]): void {
@@ -264,15 +259,6 @@ function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings
   if (keys?.some(hasPrivatePart)) invalidOption('clients.keys', 'it must hold public keys only');
   const problem = redirectUris.map(redirectProblem).find((each) => each !== undefined);
   if (problem !== undefined) invalidOption('clients.redirectUris', problem);
-}
-
-/** The provider spells its own issuer, which an assertion must repeat byte for byte. */
-function requireProvider(
-  { issuer, jwksUri }: { issuer: string; jwksUri: string },
-  isLoopback: boolean,
-): void {
-  secureUrl('assertionProviders.issuer', issuer, isLoopback);
-  secureUrl('assertionProviders.jwksUri', jwksUri, isLoopback);
 }
 
 /** Entries are compared with the host of a URL, so one in another form would never match. */
@@ -284,12 +270,10 @@ function requireHosts(trusted: Settings['clientDocuments']): void {
 }
 
 function requireResource(resource: string, isLoopback: boolean): void {
-  try {
-    const canonical = canonicalResource(resource, { allowInsecureLoopback: isLoopback });
-    if (resource !== canonical && resource !== `${canonical}/`) {
-      invalidOption('resources.resource', `write it in its canonical form, ${canonical}`);
-    }
-  } catch (error) {
-    invalidOption('resources.resource', error instanceof Error ? error.message : 'it names no server');
+  const canonical = readOption('resources.resource', () =>
+    canonicalResource(resource, { allowInsecureLoopback: isLoopback }),
+  );
+  if (resource !== canonical && resource !== `${canonical}/`) {
+    invalidOption('resources.resource', `write it in its canonical form, ${canonical}`);
   }
 }

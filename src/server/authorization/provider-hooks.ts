@@ -7,7 +7,7 @@
 import { createHmac } from 'node:crypto';
 import type { Configuration, Provider } from 'oidc-provider';
 import { z } from 'zod';
-import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, Settings } from './options.ts';
+import type { AuthorizationEvent, ResourceOptions, Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
@@ -113,14 +113,6 @@ function isServable(scope: string, resource: ResourceOptions | undefined): boole
 /** Scopes that every server has. */
 const ownScopes = ['openid', 'offline_access'];
 
-function showError(ctx: KoaContext, error: string, said: string, back?: string): void {
-  ctx.status = 400;
-  ctx.set(pageHeaders);
-  ctx.body = errorPage(error, said, back);
-}
-
-type KoaContext = Parameters<Parameters<Provider['use']>[0]>[0];
-
 /** RFC 8414 §2: the provider by itself names modes that `faultOf` refuses. */
 export function publishServedModes(provider: Provider): void {
   provider.use(async (ctx, next) => {
@@ -170,7 +162,9 @@ export function keepErrors(provider: Provider, { clients, issuer }: Settings): v
     ctx.remove('location');
     const problem = said.get('error_description') ?? 'it has a fault';
     const words = `The app’s request can’t be served: ${problem}. The app would take the answer at ${target.host}.`;
-    showError(ctx, said.get('error') ?? 'invalid_request', words, target.href);
+    ctx.status = 400;
+    ctx.set(pageHeaders);
+    ctx.body = errorPage(said.get('error') ?? 'invalid_request', words, target.href);
   });
 }
 
@@ -232,15 +226,4 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
   provider.on('grant.error', refused);
   provider.on('authorization.error', refused);
   provider.on('registration_create.error', refused);
-}
-
-/** What an operator passed in, made safe to call. */
-export function quietly(onEvent: AuthorizationServerOptions['onEvent']): (event: AuthorizationEvent) => void {
-  return (event) => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // An audit log that fails must not change an answer.
-    }
-  };
 }

@@ -2,10 +2,11 @@
  * How oidc-provider is set up.
  *
  * Invariant: PKCE with S256 for every client; a token only for a resource that is known here, for a short time and as a
- * JWT (RFC 9068); every refresh token is used once. Each callback that the provider would warn about on the terminal
- * has its own implementation.
+ * JWT (RFC 9068); every refresh token is used once. Where accounts are another authorization server's, a token names its
+ * grant (`sid`), and a grant whose session isn't live gives no token. Each callback that the provider would warn about on
+ * the terminal has its own implementation.
  */
-import type { Configuration, Grant } from 'oidc-provider';
+import type { Configuration, Grant, ResourceServer } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf } from './consent-policy.ts';
@@ -14,10 +15,9 @@ import { isTrustedHost } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import { clientRules } from './client-rules.ts';
 import type { ResourceOptions, Settings } from './options.ts';
-import { idJagProfile } from './base/grant-types.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
-import { forwardingPolicy, isGrantLive, sessionClaim } from './forwarded-grants.ts';
+import type { Accounts } from './accounts/accounts.ts';
 
 /** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */
 const codeLifetime = 60;
@@ -41,6 +41,7 @@ export interface ProviderParts {
 
 export function providerSettings(parts: ProviderParts): Configuration {
   const { settings, adapter, keys, cookieKeys } = parts;
+  const { lifetimes } = settings;
   return {
     ...clientRules(parts),
     ...grantRules(parts),
@@ -55,10 +56,19 @@ export function providerSettings(parts: ProviderParts): Configuration {
     },
     discovery:
       settings.assertionProviders.length > 0
-        ? { authorization_grant_profiles_supported: [idJagProfile] }
+        ? { authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'] }
         : {},
     features: features(parts),
-    ttl: lifetimesOf(settings),
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      ClientCredentials: lifetimes.accessToken,
+      AuthorizationCode: codeLifetime,
+      Grant: lifetimes.refreshToken,
+      IdToken: lifetimes.accessToken,
+      Interaction: interactionLifetime,
+      RefreshToken: lifetimes.refreshToken,
+      Session: lifetimes.session,
+    },
     renderError: (ctx, out, error) => {
       const said = explanation(error) ?? out.error_description ?? 'The request can’t be understood.';
       ctx.set(pageHeaders);
@@ -85,7 +95,7 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     },
     extraTokenClaims: (_ctx, token) => sessionClaim(accounts, token),
     interactions: {
-      policy: forwardingPolicy(consentPolicy(interactionPolicy), accounts, interactionPolicy),
+      policy: consentPolicy(interactionPolicy, accounts.forwarding !== undefined),
       url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
     },
     // Spec, Mandatory security requirements 4.
@@ -117,21 +127,8 @@ async function isWithdrawn(consents: Consents, account: string, token: unknown):
 /** A code or a refresh token. */
 const heldToken = z.object({ clientId: z.string(), iat: z.number() });
 
-function lifetimesOf({ lifetimes }: Settings): NonNullable<Configuration['ttl']> {
-  return {
-    AccessToken: lifetimes.accessToken,
-    ClientCredentials: lifetimes.accessToken,
-    AuthorizationCode: codeLifetime,
-    Grant: lifetimes.refreshToken,
-    IdToken: lifetimes.accessToken,
-    Interaction: interactionLifetime,
-    RefreshToken: lifetimes.refreshToken,
-    Session: lifetimes.session,
-  };
-}
-
 function features({ settings, errors }: ProviderParts): NonNullable<Configuration['features']> {
-  const { registration, resources, lifetimes, clientDocuments } = settings;
+  const { registration, resources, clientDocuments } = settings;
   return {
     devInteractions: { enabled: false },
     rpInitiatedLogout: { enabled: false },
@@ -168,16 +165,52 @@ function features({ settings, errors }: ProviderParts): NonNullable<Configuratio
         const known = resources.find(({ resource }) => resource === uri);
         // RFC 8707 §2. Compared as it was sent, byte for byte.
         if (!known) throw new errors.InvalidTarget();
-        return {
-          audience: known.resource,
-          scope: Object.keys(known.scopes).join(' '),
-          accessTokenTTL: lifetimes.accessToken,
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: 'ES256' } },
-        };
+        return resourceServerOf(known, settings);
       },
     },
   };
+}
+
+export function resourceServerOf(
+  { resource, scopes }: ResourceOptions,
+  { lifetimes }: Settings,
+): ResourceServer {
+  return {
+    audience: resource,
+    scope: Object.keys(scopes).join(' '),
+    accessTokenTTL: lifetimes.accessToken,
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: 'ES256' } },
+  };
+}
+
+/**
+ * `token`: a code or a refresh token. Throws temporarily_unavailable where nobody can tell; the token isn't used up by
+ * then.
+ */
+async function isGrantLive(
+  { forwarding }: Accounts,
+  token: unknown,
+  errors: OidcProvider['errors'],
+): Promise<boolean> {
+  const grantId = grantIdOf(token);
+  if (!forwarding || grantId === undefined) return true;
+  try {
+    return await forwarding.isLive(grantId);
+  } catch {
+    throw new errors.TemporarilyUnavailable('the upstream authorization server can not be reached');
+  }
+}
+
+/** The claim `sid` of a token: its grant. */
+function sessionClaim({ forwarding }: Accounts, token: unknown): { sid: string } | undefined {
+  const grantId = grantIdOf(token);
+  return forwarding && grantId !== undefined ? { sid: grantId } : undefined;
+}
+
+function grantIdOf(token: unknown): string | undefined {
+  const hasGrant = typeof token === 'object' && token !== null && 'grantId' in token;
+  return hasGrant && typeof token.grantId === 'string' ? token.grantId : undefined;
 }
 
 /** What a request for no scope gets (RFC 6749 §3.3). */

@@ -4,10 +4,15 @@
  * Invariant: it runs after the user's consent in the same browser (`answerForwarded`). The redirect URI is one fixed
  * address. A client gets no scope that the upstream didn't grant, and a failure reaches it in our words only.
  */
-import { randomBytes } from 'node:crypto';
 import { AuthorizationResponseError } from 'openid-client';
 import type { ForwardedResult, Forwarding, SignInStep } from '../authorization/accounts/accounts.ts';
-import { accountOf, callbackPath, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
+import {
+  accountOf,
+  answerOf,
+  redirectUriOf,
+  stateFor,
+  subjectSchema,
+} from '../authorization/accounts/upstream-accounts.ts';
 import { UpstreamFault, upstreamProblem } from '../authorization/accounts/upstream-client.ts';
 import { errorPage } from '../authorization/base/pages.ts';
 import { fetchTo } from '../resource/upstream.ts';
@@ -56,12 +61,10 @@ async function start(
   step: SignInStep,
   asked: AskedHere,
 ): Promise<ForwardedResult> {
-  // The state names the interaction, so that the answer finds its way back to the cookie of this browser.
-  const state = `${step.interaction}.${randomBytes(32).toString('base64url')}`;
   const needed = asked.scopes.flatMap((scope) => neededBy(upstream, scope) ?? []);
   try {
     const scopes = [...new Set([...upstream.extraScopes, ...needed])];
-    const { url, started } = await server.start(redirectUriOf(step), state, scopes);
+    const { url, started } = await server.start(redirectUriOf(step), stateFor(step), scopes);
     await step.keep({ ...started });
     return { redirect: url };
   } catch (error) {
@@ -93,11 +96,8 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
   }
   let signedIn: SignedIn;
   try {
-    // The redirect URI that was sent, whatever a proxy made of the request.
-    const answer = new URL(redirectUriOf(step));
-    answer.search = step.query.toString();
     const drop = async (tokens: UpstreamTokens): Promise<void> => parts.ending.drop('unbound', tokens);
-    signedIn = await parts.server.finish(answer, started.data, drop);
+    signedIn = await parts.server.finish(answerOf(step), started.data, drop);
   } catch (error) {
     // State and issuer were checked before the error was read.
     const result = failureOf(error);
@@ -170,9 +170,4 @@ async function subjectBy({ issuer, resource, subjectOf }: Upstream, token: strin
 /** Undefined: a scope that isn't known here. */
 function neededBy({ scopes }: Upstream, scope: string): readonly string[] | undefined {
   return Object.hasOwn(scopes, scope) ? scopes[scope] : undefined;
-}
-
-/** One address for all clients and all requests. */
-function redirectUriOf({ issuer }: SignInStep): string {
-  return issuer + callbackPath;
 }

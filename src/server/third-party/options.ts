@@ -12,8 +12,7 @@ import type {
   AuthorizationServerOptions,
   ResourceOptions,
 } from '../authorization/options.ts';
-import { invalidOption } from '../resource/base/option.ts';
-import type { Storage } from '../storage/storage.ts';
+import { callable, invalidOption, readOption, readOptions } from '../resource/base/option.ts';
 import { upstreamFormSchema } from './upstream-forms.ts';
 import type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';
 
@@ -88,7 +87,6 @@ export interface SessionEvent {
 }
 
 const seconds = z.int().positive();
-const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
 const scopes = z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope has no space'));
 
 const upstreamSchema = z.strictObject({
@@ -128,17 +126,14 @@ export interface ThirdPartySettings {
 
 /** Throws invalid_request with the option's name and what to write. The rest is checked by `authorizationServer`. */
 export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySettings {
-  const parsed = z.object({ upstream: upstreamSchema, session: sessionSchema }).safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return invalid(issue?.path.join('.') || 'options', issue?.message ?? 'it has a wrong form');
-  }
-  const { upstream, session } = parsed.data;
-  requireUrl('upstream.issuer', () =>
-    requireSecureUrl(upstream.issuer, 'the issuer', { allowInsecureLoopback: false }),
+  const schema = z.object({ upstream: upstreamSchema, session: sessionSchema });
+  const { upstream, session } = readOptions(schema, options, 'thirdPartyServer', entry);
+  const https = { allowInsecureLoopback: false };
+  readOption('upstream.issuer of thirdPartyServer', hint, () =>
+    requireSecureUrl(upstream.issuer, 'the issuer', https),
   );
-  requireUrl('upstream.resource', () =>
-    canonicalResource(upstream.resource, { allowInsecureLoopback: false }),
+  readOption('upstream.resource of thirdPartyServer', hint, () =>
+    canonicalResource(upstream.resource, https),
   );
   const unmapped = Object.keys(options.resource.scopes).find(
     (scope) => !Object.hasOwn(upstream.scopes, scope),
@@ -147,34 +142,21 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
     invalid('upstream.scopes', 'it must name each scope of `resource.scopes`, with what that needs upstream');
   if (!upstream.extraScopes.includes('openid') && options.upstream.subjectOf === undefined)
     invalid('upstream.subjectOf', 'without `openid` in `extraScopes` nothing else says who signed in');
-  requireSealed(options.storage);
-  const { subjectOf, form } = options.upstream;
-  const { sendsResource = form === undefined } = upstream;
-  return { upstream: { ...upstream, sendsResource, subjectOf }, times: session };
-}
-
-/** Spec, Third-party authorization flow, 6. */
-function requireSealed(storage: Storage | undefined): void {
-  if (storage?.atRest === 'readable') {
+  // Spec, Third-party authorization flow, 6.
+  if (options.storage?.atRest === 'readable') {
     invalid(
       'storage',
       'anyone who reads it would have the upstream tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
     );
   }
+  const { subjectOf, form } = options.upstream;
+  const { sendsResource = form === undefined } = upstream;
+  return { upstream: { ...upstream, sendsResource, subjectOf }, times: session };
 }
 
-function requireUrl(name: string, check: () => unknown): void {
-  try {
-    check();
-  } catch (error) {
-    invalid(name, error instanceof Error ? error.message : 'it is not a URL');
-  }
-}
+const entry = '@keyturn/server/third-party';
+const hint = `The types of ${entry} describe each option.`;
 
 function invalid(name: string, problem: string): never {
-  return invalidOption(
-    `${name} of thirdPartyServer`,
-    problem,
-    'The types of @keyturn/server/third-party describe each option.',
-  );
+  return invalidOption(`${name} of thirdPartyServer`, problem, hint);
 }

@@ -53,11 +53,12 @@ export class Sessions {
 
   /** Undefined: there is none, or it has ended. */
   async get(id: string): Promise<Session | undefined> {
-    const session = await this.#read(id);
+    const session = await this.anyOf(id);
     return session?.isEnded ? undefined : session;
   }
 
-  async #read(id: string): Promise<Session | undefined> {
+  /** The session, whether it has ended or not; undefined: it was removed. Throws where it can't be read. */
+  async anyOf(id: string): Promise<Session | undefined> {
     const item = await this.#storage.get(kind, id);
     return item && sessionSchema.parse(item.payload);
   }
@@ -86,7 +87,7 @@ export class Sessions {
   /** The session as it stays until `remove`; undefined: there is none. Throws where others change it all the time. */
   async end(id: string): Promise<Session | undefined> {
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const before = await this.#read(id);
+      const before = await this.anyOf(id);
       if (!before || before.isEnded) return before;
       const after = await this.change(id, before, { isEnded: true });
       if (after) return after;
@@ -101,10 +102,5 @@ export class Sessions {
   /** Of all of them, also of those that have ended and were not removed, and of those that can't be read. */
   async ids(): Promise<readonly string[]> {
     return this.#storage.ids(kind);
-  }
-
-  /** One of `ids`, whether it has ended or not; undefined: it was removed. Throws where it can't be read. */
-  async anyOf(id: string): Promise<Session | undefined> {
-    return this.#read(id);
   }
 }

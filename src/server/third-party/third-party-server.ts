@@ -13,6 +13,7 @@ import type { AuthorizationServerOptions } from '../authorization/options.ts';
 import { accountOf, goOn } from '../authorization/accounts/upstream-accounts.ts';
 import type { Access } from '../resource/access.ts';
 import type { SessionState } from '../resource/options.ts';
+import { quietly } from '../resource/base/option.ts';
 import type { VerifiedToken } from '../resource/tokens/token.ts';
 import { upstreamFetch } from '../resource/upstream.ts';
 import { memoryStorage } from '../storage/memory.ts';
@@ -96,23 +97,17 @@ export async function thirdPartyServer(options: ThirdPartyOptions): Promise<Thir
 }
 
 function makeParts(
-  { issuer, onEvent, now = Date.now }: ThirdPartyOptions,
+  { issuer, now = Date.now, ...options }: ThirdPartyOptions,
   { upstream, times }: ThirdPartySettings,
   storage: Storage,
 ): ForwardingParts {
-  const tell = (event: SessionEvent): void => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // An audit log that fails must not change an answer.
-    }
-  };
+  const onEvent = quietly<SessionEvent>(options.onEvent);
   const sessions = new Sessions(storage);
   const server = new UpstreamServer(upstream, now);
-  const shared = { sessions, storage, upstream: server, now, onEvent: tell };
+  const shared = { sessions, storage, upstream: server, now, onEvent };
   const ending = new Ending(shared);
   const status = new SessionStatus({ ...shared, issuer, ending, times });
-  return { upstream, server, sessions, status, ending, now, onEvent: tell };
+  return { upstream, server, sessions, status, ending, now, onEvent };
 }
 
 /** The server that our clients see. */

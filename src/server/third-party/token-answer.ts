@@ -3,6 +3,7 @@
  *
  * Invariant: an answer without a token is never one with a token, and what can't be read stays as it is.
  */
+import { parseJsonObject } from '../../oauth/base/json-object.ts';
 import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.ts';
 
 export function standardAnswer(answer: UpstreamAnswer): UpstreamAnswer {
@@ -42,12 +43,7 @@ function personsOwn(members: Record<string, unknown>): Record<string, unknown> {
 function membersOf({ text, type }: UpstreamAnswer): Record<string, unknown> | undefined {
   if (/^application\/x-www-form-urlencoded\b/i.test(type))
     return Object.fromEntries(new URLSearchParams(text));
-  try {
-    const found: unknown = JSON.parse(text);
-    return isRecord(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
+  return parseJsonObject(text);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -9,10 +9,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { z } from 'zod';
+import { parseJson } from '../../oauth/base/json-object.ts';
 import { wantsPerson } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
-import { UpstreamConfiguration, UpstreamFault } from '../authorization/accounts/upstream-client.ts';
-import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.ts';
+import { upstreamConfiguration, UpstreamFault } from '../authorization/accounts/upstream-client.ts';
+import type { UpstreamAnswer, UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
 import type { Upstream } from './options.ts';
 import type { UpstreamTokens } from './session.ts';
 import { standardAnswer } from './token-answer.ts';
@@ -69,12 +70,12 @@ export class UpstreamServer {
     const read = (answer: UpstreamAnswer): UpstreamAnswer => {
       const standard = standardAnswer(answer);
       const heard = this.#heard.getStore();
-      if (heard) heard.answer = jsonOf(standard.text);
+      if (heard) heard.answer = parseJson(standard.text);
       return standard;
     };
     const metadata = metadataOf(issuer, form);
     const sendsJson = form.body === 'json';
-    this.#configuration = new UpstreamConfiguration(
+    this.#configuration = upstreamConfiguration(
       { issuer, clientId, clientSecret, authorities, metadata, sendsJson },
       ['oauth2', 'oidc'],
       read,
@@ -88,7 +89,7 @@ export class UpstreamServer {
     state: string,
     scopes: readonly string[],
   ): Promise<{ url: string; started: StartedSignIn }> {
-    const configuration = await this.#configuration.get();
+    const configuration = await this.#configuration();
     const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
     // Spec, Mandatory security requirements 1: a server that names no method may ignore the challenge that it is sent.
     if (this.#upstream.form.pkce && !methods?.includes('S256'))
@@ -117,7 +118,7 @@ export class UpstreamServer {
     { state, nonce, verifier, scope }: StartedSignIn,
     drop: (tokens: UpstreamTokens) => Promise<void>,
   ): Promise<SignedIn> {
-    const configuration = await this.#configuration.get();
+    const configuration = await this.#configuration();
     const checks = {
       expectedState: state,
       pkceCodeVerifier: verifier,
@@ -135,7 +136,7 @@ export class UpstreamServer {
 
   /** Asks for the metadata, unless it is there. Throws where it can't be had. */
   async prepare(): Promise<void> {
-    await this.#configuration.get();
+    await this.#configuration();
   }
 
   /**
@@ -147,7 +148,7 @@ export class UpstreamServer {
     drop: (tokens: UpstreamTokens) => Promise<void>,
   ): Promise<UpstreamTokens> {
     if (refreshToken === undefined) throw new RefusedUpstream('there is nothing to renew it with');
-    const configuration = await this.#configuration.get();
+    const configuration = await this.#configuration();
     // A refresh token that wasn't rotated goes on: to revoke what came with it could end it.
     const dropRotated = async (tokens: UpstreamTokens): Promise<void> => {
       if (tokens.refreshToken !== undefined && tokens.refreshToken !== refreshToken) await drop(tokens);
@@ -187,12 +188,12 @@ export class UpstreamServer {
   }
 
   async offersIntrospection(): Promise<boolean> {
-    return (await this.#configuration.get()).serverMetadata().introspection_endpoint !== undefined;
+    return (await this.#configuration()).serverMetadata().introspection_endpoint !== undefined;
   }
 
   /** RFC 7662. Throws where nobody can tell. */
   async isActive({ accessToken }: UpstreamTokens): Promise<boolean> {
-    const configuration = await this.#configuration.get();
+    const configuration = await this.#configuration();
     const said = await openid.tokenIntrospection(configuration, accessToken, {
       token_type_hint: 'access_token',
     });
@@ -201,7 +202,7 @@ export class UpstreamServer {
 
   /** RFC 7009; false: the upstream offers none. Throws where it didn't confirm. */
   async revoke({ accessToken, refreshToken }: UpstreamTokens): Promise<boolean> {
-    const configuration = await this.#configuration.get();
+    const configuration = await this.#configuration();
     if (configuration.serverMetadata().revocation_endpoint === undefined) return false;
     // The refresh token first: with it goes the grant, at most servers.
     if (refreshToken !== undefined)
@@ -279,11 +280,3 @@ const ends: ReadonlySet<string> = new Set([
   'token_expired',
   'token_revoked',
 ]);
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

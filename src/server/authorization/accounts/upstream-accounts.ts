@@ -2,20 +2,21 @@
  * Accounts of people who sign in at an OpenID provider.
  *
  * Invariant: an account is the provider's issuer and subject, never an e-mail address or a name, which may change
- * hands. An answer of the provider counts once, and in the browser that was sent there. Nothing that the provider or
- * the address says of an error is shown.
+ * hands. An ID token counts for the one request that it answers: state, `iss`, nonce, audience, times and signature were
+ * checked, and the code was bound to a verifier (PKCE). It counts once, and in the browser that was sent there. Nothing
+ * that the provider or the address says of an error is shown.
  */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { AuthorizationResponseError } from 'openid-client';
+import * as openid from 'openid-client';
 import { z } from 'zod';
 import { requireSecureUrl } from '../../../oauth/base/secure-url.ts';
-import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
-import { invalidOption } from '../base/invalid-option.ts';
+import { callable } from '../../resource/base/option.ts';
+import { invalidOption, readOption } from '../base/invalid-option.ts';
 import { errorPage, pageHeaders, tryAgainPage } from '../base/pages.ts';
-import { upstreamProblem } from './upstream-client.ts';
-import { UpstreamProvider } from './upstream-provider.ts';
-import type { IdTokenClaims } from './upstream-provider.ts';
+import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
+import { upstreamConfiguration, upstreamProblem } from './upstream-client.ts';
+import type { UpstreamConfiguration } from './upstream-client.ts';
 
 export interface UpstreamAccountsOptions {
   /** The provider's issuer identifier, exactly as its metadata has it: an https URL. */
@@ -39,12 +40,12 @@ const schema = z.strictObject({
     .string()
     .refine((scope) => scope.split(' ').includes('openid'), 'it must have openid')
     .default('openid'),
-  mayUse: z.custom<never>((value) => typeof value === 'function', 'it must be a function').optional(),
+  mayUse: callable.optional(),
   authorities: z.string().optional(),
 });
 
 /** Below the issuer. */
-export const callbackPath = '/login/callback';
+const callbackPath = '/login/callback';
 
 const startedSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
 
@@ -61,12 +62,15 @@ export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
     const [issue] = parsed.error.issues;
     return invalidOption(`accounts.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'it has a wrong form');
   }
-  const { issuer } = parsed.data;
-  requireUpstream(issuer);
-  const provider = new UpstreamProvider(parsed.data);
-  const parts = { provider, issuer, mayUse: options.mayUse };
+  const { scope, mayUse: _read, ...client } = parsed.data;
+  const { issuer } = client;
+  readOption('accounts.issuer', () =>
+    requireSecureUrl(issuer, 'the provider’s issuer', { allowInsecureLoopback: false }),
+  );
+  const configuration = upstreamConfiguration(client, ['oidc']);
+  const parts = { configuration, scope, issuer, mayUse: options.mayUse };
   return {
-    signIn: async (step) => (isAnswer(step.query) ? finish(parts, step) : start(parts, step)),
+    signIn: async (step) => (step.query.has('state') ? finish(parts, step) : start(parts, step)),
     isKnown: (account) => account.startsWith(accountOf(issuer, '')),
     async callback({ url = '' }, response) {
       goOn(new URL(url, issuer), response);
@@ -75,39 +79,49 @@ export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
 }
 
 interface Parts {
-  readonly provider: UpstreamProvider;
+  readonly configuration: UpstreamConfiguration;
+  readonly scope: string;
   readonly issuer: string;
   readonly mayUse: UpstreamAccountsOptions['mayUse'];
 }
 
-const isAnswer = (query: URLSearchParams): boolean => query.has('state');
-
-async function start({ provider }: Parts, step: SignInStep): Promise<SignInResult> {
-  // The state names the interaction, so that the answer finds its way back to the cookie of this browser.
-  const state = `${step.interaction}.${randomBytes(32).toString('base64url')}`;
+async function start({ configuration, scope }: Parts, step: SignInStep): Promise<SignInResult> {
+  const [state, nonce, verifier] = [stateFor(step), openid.randomNonce(), openid.randomPKCECodeVerifier()];
   try {
-    const { url, started } = await provider.start(redirectUriOf(step), state, step.isAnew);
-    await step.keep({ ...started });
-    return { redirect: url };
+    const url = openid.buildAuthorizationUrl(await configuration(), {
+      redirect_uri: redirectUriOf(step),
+      scope,
+      state,
+      nonce,
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(step.isAnew ? { prompt: 'login' } : {}),
+    });
+    await step.keep({ state, nonce, verifier });
+    return { redirect: url.href };
   } catch (error) {
     const said = 'The sign-in provider can’t be reached, or its answer can’t be used.';
     return { ...failed(step, 502, said), problem: upstreamProblem(error) };
   }
 }
 
-async function finish({ provider, issuer, mayUse }: Parts, step: SignInStep): Promise<SignInResult> {
+async function finish({ configuration, issuer, mayUse }: Parts, step: SignInStep): Promise<SignInResult> {
   const started = startedSchema.safeParse(await step.take());
   if (!started.success)
     return failed(step, 400, 'This sign-in was used already, or another one began since then.');
-  let claims: IdTokenClaims;
+  let claims: openid.IDToken | undefined;
   try {
-    // The redirect URI that was sent, whatever a proxy made of the request.
-    const answer = new URL(redirectUriOf(step));
-    answer.search = step.query.toString();
-    claims = await provider.finish(answer, started.data);
+    const { state, nonce, verifier } = started.data;
+    const tokens = await openid.authorizationCodeGrant(await configuration(), answerOf(step), {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    });
+    claims = tokens.claims();
   } catch (error) {
     // State and issuer were checked before the error was read.
-    const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
+    const isDenied = error instanceof openid.AuthorizationResponseError && error.error === 'access_denied';
     return isDenied
       ? failed(step, 403, 'The sign-in was cancelled, or the sign-in provider refused it.')
       : {
@@ -115,8 +129,9 @@ async function finish({ provider, issuer, mayUse }: Parts, step: SignInStep): Pr
           problem: upstreamProblem(error),
         };
   }
-  const subject = subjectSchema.safeParse(claims.sub);
-  if (!subject.success) return failed(step, 502, 'The answer of the sign-in provider can’t be used.');
+  const subject = subjectSchema.safeParse(claims?.sub);
+  if (!claims || !subject.success)
+    return failed(step, 502, 'The answer of the sign-in provider can’t be used.');
   if (mayUse && !(await mayUse(claims)))
     return failed(step, 403, 'You signed in, but this account may not be used here.');
   const name = nameOf(claims);
@@ -129,12 +144,25 @@ export function accountOf(issuer: string, subject: string): string {
 }
 
 /** For the consent page, and for nothing else. */
-function nameOf(claims: IdTokenClaims): string | undefined {
+function nameOf(claims: openid.IDToken): string | undefined {
   const names = [claims['email'], claims['preferred_username'], claims['name']];
   return names.find((name): name is string => typeof name === 'string' && name !== '')?.slice(0, 100);
 }
 
-function redirectUriOf({ issuer }: SignInStep): string {
+/** It names the interaction, so that the answer finds its way back to the cookie of this browser. */
+export function stateFor({ interaction }: SignInStep): string {
+  return `${interaction}.${randomBytes(32).toString('base64url')}`;
+}
+
+/** The redirect URI that was sent, whatever a proxy made of the request, with the parameters that came to it. */
+export function answerOf(step: SignInStep): URL {
+  const answer = new URL(redirectUriOf(step));
+  answer.search = step.query.toString();
+  return answer;
+}
+
+/** One address for all clients and all requests. */
+export function redirectUriOf({ issuer }: SignInStep): string {
   return issuer + callbackPath;
 }
 
@@ -152,12 +180,4 @@ export function goOn({ pathname, searchParams }: URL, response: ServerResponse):
   }
   const location = `../interaction/${interaction}?${searchParams.toString()}`;
   response.writeHead(303, { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end();
-}
-
-function requireUpstream(issuer: string): void {
-  try {
-    requireSecureUrl(issuer, 'the provider’s issuer', { allowInsecureLoopback: false });
-  } catch (error) {
-    invalidOption('accounts.issuer', error instanceof Error ? error.message : 'it is not a URL');
-  }
 }

@@ -5,13 +5,10 @@
  * end in time, and reach private addresses only where the operator named that host.
  */
 import * as openid from 'openid-client';
-import { fetch } from 'undici';
 import { KeyturnError, quotedWithheld } from '../../../base/errors.ts';
 import { hostOf, reachOf } from '../../../base/addresses.ts';
-import type { Reach } from '../../../base/addresses.ts';
 import { networkProblem } from '../../../oauth/base/http.ts';
-import { boundedText } from '../base/bounded-text.ts';
-import { operatorAgent } from '../base/operator-agent.ts';
+import { operatorFetch } from '../base/operator-fetch.ts';
 
 export interface UpstreamClient {
   readonly issuer: string;
@@ -34,7 +31,7 @@ export interface UpstreamAnswer {
 type ReadAnswer = (answer: UpstreamAnswer) => UpstreamAnswer;
 
 /** Where metadata may lie: OpenID Connect Discovery, or RFC 8414. */
-export type MetadataPlace = 'oidc' | 'oauth2';
+type MetadataPlace = 'oidc' | 'oauth2';
 
 /** What this server finds wrong with an upstream, in our words. */
 export class UpstreamFault extends Error {}
@@ -66,77 +63,76 @@ const maxAnswerLength = 256 * 1024;
 /** Milliseconds in which the metadata is not fetched again. */
 const metadataLifetime = 60 * 60 * 1000;
 
-export class UpstreamConfiguration {
-  readonly #client: UpstreamClient;
-  readonly #places: readonly MetadataPlace[];
-  readonly #fetch: openid.CustomFetch;
-  #found: { readonly at: number; readonly configuration: Promise<openid.Configuration> } | undefined;
+/** Throws where the upstream can't be reached or its metadata is of another. */
+export type UpstreamConfiguration = () => Promise<openid.Configuration>;
 
-  /** Looks for metadata at these places, in this order. `read` may rewrite what the token endpoint answers. */
-  constructor(
-    client: UpstreamClient,
-    places: readonly MetadataPlace[],
-    read: ReadAnswer = (answer) => answer,
-  ) {
-    this.#client = client;
-    this.#places = places;
-    this.#fetch = upstreamFetch(client, read);
-  }
-
-  /** Throws where the upstream can't be reached or its metadata is of another. */
-  async get(): Promise<openid.Configuration> {
+/** Looks for metadata at these places, in this order. `read` may rewrite what the token endpoint answers. */
+export function upstreamConfiguration(
+  client: UpstreamClient,
+  places: readonly MetadataPlace[],
+  read: ReadAnswer = (answer) => answer,
+): UpstreamConfiguration {
+  const customFetch = upstreamFetch(client, read);
+  let found: { readonly at: number; readonly configuration: Promise<openid.Configuration> } | undefined;
+  return async () => {
     const now = Date.now();
-    if (this.#found === undefined || now - this.#found.at > metadataLifetime) {
-      this.#found = { at: now, configuration: this.#discover() };
+    if (found === undefined || now - found.at > metadataLifetime) {
+      found = { at: now, configuration: configurationOf(client, places, customFetch) };
     }
-    const found = this.#found;
+    const known = found;
     try {
-      return await found.configuration;
+      return await known.configuration;
     } catch (error) {
       // The next request tries again.
-      if (this.#found === found) this.#found = undefined;
+      if (found === known) found = undefined;
       throw error;
     }
-  }
+  };
+}
 
-  async #discover(): Promise<openid.Configuration> {
-    const { clientId, clientSecret } = this.#client;
-    const server = await this.#metadata();
-    // RFC 8414 §2: a provider that names no method takes this one.
-    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-    const authentication =
-      clientSecret === undefined
-        ? openid.None()
-        : methods.includes('client_secret_basic')
-          ? basic(clientSecret)
-          : openid.ClientSecretPost(clientSecret);
-    const configuration = new openid.Configuration(server, clientId, undefined, authentication);
-    configuration[openid.customFetch] = this.#fetch;
-    configuration.timeout = timeoutSeconds;
-    // Also the signature of an ID token that came over TLS, which the client by itself would trust.
-    openid.enableNonRepudiationChecks(configuration);
-    return configuration;
-  }
+async function configurationOf(
+  client: UpstreamClient,
+  places: readonly MetadataPlace[],
+  customFetch: openid.CustomFetch,
+): Promise<openid.Configuration> {
+  const { clientId, clientSecret } = client;
+  const server = client.metadata ?? (await discovered(client, places, customFetch));
+  // RFC 8414 §2: a provider that names no method takes this one.
+  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const authentication =
+    clientSecret === undefined
+      ? openid.None()
+      : methods.includes('client_secret_basic')
+        ? basic(clientSecret)
+        : openid.ClientSecretPost(clientSecret);
+  const configuration = new openid.Configuration(server, clientId, undefined, authentication);
+  configuration[openid.customFetch] = customFetch;
+  configuration.timeout = timeoutSeconds;
+  // Also the signature of an ID token that came over TLS, which the client by itself would trust.
+  openid.enableNonRepudiationChecks(configuration);
+  return configuration;
+}
 
-  async #metadata(): Promise<openid.ServerMetadata> {
-    const { issuer, clientId, metadata } = this.#client;
-    if (metadata) return metadata;
-    let problem: unknown;
-    for (const algorithm of this.#places) {
-      try {
-        // RFC 8414 §3.3, OpenID Connect Discovery §4.3: the document's issuer is this one, or it is not used.
-        const found = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
-          [openid.customFetch]: this.#fetch,
-          timeout: timeoutSeconds,
-          algorithm,
-        });
-        return found.serverMetadata();
-      } catch (error) {
-        problem = error;
-      }
+async function discovered(
+  { issuer, clientId }: UpstreamClient,
+  places: readonly MetadataPlace[],
+  customFetch: openid.CustomFetch,
+): Promise<openid.ServerMetadata> {
+  let problem: unknown;
+  for (const algorithm of places) {
+    try {
+      // RFC 8414 §3.3, OpenID Connect Discovery §4.3: the document's issuer is this one, or it is not used.
+      const found = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+        [openid.customFetch]: customFetch,
+        timeout: timeoutSeconds,
+        algorithm,
+      });
+      return found.serverMetadata();
+    } catch (error) {
+      problem = error;
     }
-    throw problem;
   }
+  throw problem;
 }
 
 /**
@@ -147,31 +143,26 @@ function upstreamFetch(
   { issuer, authorities, sendsJson = false }: UpstreamClient,
   read: ReadAnswer,
 ): openid.CustomFetch {
-  const agents = new Map<Reach, ReturnType<typeof operatorAgent>>();
+  const operator = operatorFetch({ authorities, maxLength: maxAnswerLength });
   return async (url, { method, headers, body, signal }) => {
     const isConfirmed = (each: string): boolean => hostOf(each) === hostOf(issuer);
     const reach = reachOf(url, { endpoint: issuer, isConfirmed });
-    const dispatcher = agents.get(reach) ?? operatorAgent(reach, authorities);
-    agents.set(reach, dispatcher);
     const form = body instanceof URLSearchParams ? body : undefined;
     const isForToken = form?.has('grant_type') ?? false;
     const isJson = isForToken && sendsJson;
     const sent = isJson ? JSON.stringify(Object.fromEntries(form ?? [])) : form?.toString();
-    const answer = await fetch(url, {
+    const answer = await operator.fetch(url, reach, {
       method,
       headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
       ...(sent === undefined ? {} : { body: sent }),
-      redirect: 'manual',
-      dispatcher,
       ...(signal ? { signal } : {}),
     });
-    const text = await boundedText(answer.body, maxAnswerLength);
-    const heard = { status: answer.status, type: answer.headers.get('content-type') ?? '', text };
+    const heard = { status: answer.status, type: answer.headers['content-type'] ?? '', text: answer.text };
     const said = isForToken ? read(heard) : heard;
     const hasBody = said.status !== 204 && said.status !== 304 && said.status >= 200;
     return new Response(hasBody ? said.text : undefined, {
       status: said.status,
-      headers: { ...Object.fromEntries(answer.headers), 'content-type': said.type },
+      headers: { ...answer.headers, 'content-type': said.type },
     });
   };
 }

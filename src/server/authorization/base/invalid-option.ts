@@ -1,11 +1,14 @@
 /** What is said of an option of the authorization server that can't be used. */
-import { invalidOption as invalid } from '../../resource/base/option.ts';
+import * as option from '../../resource/base/option.ts';
+
+const hint = 'The types of @keyturn/server/authorization describe each option.';
 
 /** Throws invalid_request. */
 export function invalidOption(name: string, problem: string): never {
-  return invalid(
-    `${name} of authorizationServer`,
-    problem,
-    'The types of @keyturn/server/authorization describe each option.',
-  );
+  return option.invalidOption(`${name} of authorizationServer`, problem, hint);
+}
+
+/** What `read` answers. Throws invalid_request with its message. */
+export function readOption<T>(name: string, read: () => T): T {
+  return option.readOption(`${name} of authorizationServer`, hint, read);
 }

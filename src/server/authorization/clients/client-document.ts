@@ -7,16 +7,12 @@
  * the URL, and redirect.ts judges its redirects as those of every client.) The request reaches public addresses only,
  * or this machine where the issuer is on this machine too (base/addresses.ts).
  */
-import { fetch } from 'undici';
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { reachOf } from '../../../base/addresses.ts';
-import type { Reach } from '../../../base/addresses.ts';
-import { operatorAgent } from '../base/operator-agent.ts';
-import { boundedText } from '../base/bounded-text.ts';
+import { parseJson } from '../../../oauth/base/json-object.ts';
 import { nameServer } from '../base/name-server.ts';
-import { documentProblem } from './document-problem.ts';
-import { Turns } from './turns.ts';
+import { operatorFetch } from '../base/operator-fetch.ts';
+import { documentProblem, Turns } from './turns.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 const maxDocumentLength = 16 * 1024;
@@ -50,7 +46,7 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-export interface GuardedFetchOptions {
+interface GuardedFetchOptions {
   /** Further ones, as PEM. */
   readonly authorities?: string | undefined;
   /** URLs that the operator named. */
@@ -65,29 +61,16 @@ export interface GuardedFetchOptions {
  */
 export function guardedFetch(issuer: string, { authorities, named, now }: GuardedFetchOptions): GuardedFetch {
   const names = nameServer();
-  const agents = new Map<Reach, Dispatcher>();
-  const agentFor = (reach: Reach): Dispatcher => {
-    const known =
-      agents.get(reach) ?? operatorAgent(reach, authorities, reach === 'public' ? names.find : undefined);
-    agents.set(reach, known);
-    return known;
-  };
+  const operator = operatorFetch({ authorities, find: names.find, maxLength: maxDocumentLength });
   const fetchOne = async (url: string, init: Parameters<GuardedFetch>[1]): Promise<Response> => {
     const reach = reachOf(url, { endpoint: issuer, isConfirmed: () => false });
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])]);
-    const answer = await fetch(url, {
+    const { status, headers, text } = await operator.fetch(url, reach, {
       method: init.method ?? 'GET',
       headers: Object.fromEntries(init.headers ?? []),
-      // A redirect could lead to a host that nobody checked.
-      redirect: 'manual',
-      dispatcher: agentFor(reach),
       signal,
     });
-    const body = await boundedText(answer.body, maxDocumentLength);
-    return new Response(answer.status === 200 ? body : undefined, {
-      status: answer.status,
-      headers: Object.fromEntries(answer.headers),
-    });
+    return new Response(status === 200 ? text : undefined, { status, headers });
   };
   const turns = new Turns(named, now);
   const guarded: typeof fetchOne = async (url, init) => turns.take(url, async () => fetchOne(url, init));
@@ -96,7 +79,7 @@ export function guardedFetch(issuer: string, { authorities, named, now }: Guarde
     know: (url: string) => turns.know(url),
     async close() {
       names.close();
-      await Promise.all(agents.values().map((agent) => agent.close()));
+      await operator.close();
     },
   });
 }
@@ -108,7 +91,9 @@ export function guardedFetch(issuer: string, { authorities, named, now }: Guarde
 export function readDocument(text: string, contentType: string | null): Readonly<Record<string, unknown>> {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
     throw documentProblem('it is not sent as JSON');
-  const parsed = fields.safeParse(parseJson(text));
+  const content = parseJson(text);
+  if (content === undefined) throw documentProblem('it is not JSON');
+  const parsed = fields.safeParse(content);
   if (!parsed.success) {
     throw documentProblem(
       `its ${parsed.error.issues[0]?.path[0]?.toString() ?? 'content'} is missing or has a wrong form`,
@@ -116,12 +101,4 @@ export function readDocument(text: string, contentType: string | null): Readonly
   }
   // The default of a registration is a shared secret, and a public document holds none.
   return { token_endpoint_auth_method: 'none', ...parsed.data };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw documentProblem('it is not JSON');
-  }
 }

@@ -10,7 +10,10 @@ import { redirectProblem } from './redirect.ts';
 /** Characters of a client's own name: it is on the consent page. */
 export const maxClientName = 100;
 
-const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'];
+/** The grant by an identity assertion (RFC 7523 §2.1). */
+export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+export const grantTypes = ['authorization_code', 'refresh_token', jwtBearer];
 const authMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 const links = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'initiate_login_uri'];
 

@@ -6,8 +6,8 @@
  * operator named. Memory is bounded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { KeyturnError } from '../../../base/errors.ts';
 import { BoundedMap } from '../../resource/base/bounded-map.ts';
-import { documentProblem } from './document-problem.ts';
 
 /** Requests under way for strangers, and as many for clients that are known. */
 const maxAtOnce = 50;
@@ -68,4 +68,13 @@ export class Turns {
     if (own === 0) this.#ofStrangers.delete(caller);
     else this.#ofStrangers.set(caller, own);
   }
+}
+
+/** What is said of a client's metadata document that can't be used. `problem`: the end of a sentence. */
+export function documentProblem(problem: string): KeyturnError {
+  return new KeyturnError(
+    'registration_failed',
+    `The client’s metadata document can’t be used: ${problem}.`,
+    { rule: 'A client ID metadata document has the required fields and comes as JSON' },
+  );
 }
