@@ -87,7 +87,13 @@ export class ShownPages {
     const { url } = page;
     const resting = this.#resting();
     if (resting) return { url, action: 'cancel', trouble: resting };
-    if (this.#open >= maxOpen) return { url, action: 'cancel', trouble: this.#failed(tooMany()) };
+    if (this.#open >= maxOpen) {
+      const many = `The server asks for more than ${maxOpen} pages at a time.`;
+      const refusal = new KeyturnError('rate_limited', many, {
+        hint: 'Answer the requests in Keyturn first.',
+      });
+      return { url, action: 'cancel', trouble: this.#failed(refusal) };
+    }
     this.#open += 1;
     try {
       const action = await this.#asked(page, signal);
@@ -127,12 +133,6 @@ export class ShownPages {
     this.#rest = { trouble, until: this.#parts.time.now() + rest };
     return trouble;
   }
-}
-
-function tooMany(): KeyturnError {
-  return new KeyturnError('rate_limited', `The server asks for more than ${maxOpen} pages at a time.`, {
-    hint: 'Answer the requests in Keyturn first.',
-  });
 }
 
 /** The client's error for a request that its server refused until pages were opened. */

@@ -72,21 +72,22 @@ export async function connectStarting(
     // Only the machine at the other end can start its broker.
     return await openConnection({ identity, socket, socketId });
   } catch (error) {
-    throw error instanceof Unreachable ? forwardEnded(error) : error;
+    if (!(error instanceof Unreachable)) throw error;
+    throw new Unreachable(error.reason, error.message, {
+      hint: 'The forward has ended, or its machine is asleep. Open it again there: keyturn forward open',
+      cause: error.cause,
+    });
   }
-}
-
-function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
-  return new Unreachable(reason, message, {
-    hint: 'The forward has ended, or its machine is asleep. Open it again there: keyturn forward open',
-    cause,
-  });
 }
 
 /** Connects with the owner's key: sees and narrows everything. For the command line only. */
 export async function connectAsOwner(place: HomeLocation = {}): Promise<Connection> {
   const { paths, socket, socketId } = locate(place);
-  if (socketId !== undefined) throw ownerIsElsewhere();
+  if (socketId !== undefined)
+    throw new KeyturnError('not_permitted', 'This command is for the machine where the broker runs.', {
+      rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
+      hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, connect, bridge, headers, exec.',
+    });
   const identity = readAppKeyFile(ownerKeyFile(paths));
   if (identity.appId !== ownerId)
     throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
@@ -108,13 +109,6 @@ function strangeBroker({ message }: KeyturnError, { config }: HomePaths): Keytur
       `If ${config}/owner.key was exchanged or deleted, end the broker (keyturn broker stop; where that says the same, ` +
       'end its process with a signal), then put the file back, or move it away: the next start makes a new one. ' +
       'Else find out which program listens on the socket.',
-  });
-}
-
-function ownerIsElsewhere(): KeyturnError {
-  return new KeyturnError('not_permitted', 'This command is for the machine where the broker runs.', {
-    rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
-    hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, connect, bridge, headers, exec.',
   });
 }
 

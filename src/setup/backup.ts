@@ -96,7 +96,11 @@ export async function keepBackup(
 async function withNumber(whole: string, stateFolder: string): Promise<string> {
   const last = (await backupsIn(stateFolder)).at(-1);
   const lastNumber = last === undefined ? 0 : Number(pattern.exec(path.basename(last))?.[1]);
-  if (last !== undefined && lastNumber >= maxNumber) throw noHigherNumber(last);
+  if (last !== undefined && lastNumber >= maxNumber)
+    throw new KeyturnError('file_unreadable', `${last} leaves no number for the next backup.`, {
+      rule: 'A later backup has a higher number',
+      hint: 'No run of `keyturn setup` wrote it: move it away, then run the command again. Nothing was changed.',
+    });
   const file = path.join(stateFolder, `setup-${lastNumber + 1}.sealed`);
   try {
     await link(whole, file);
@@ -136,12 +140,5 @@ function damaged(file: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} is no whole backup of keyturn setup.`, {
     rule: 'A backup counts only as it was sealed',
     hint: 'It was left as it is. Restore it, or change the entries back by hand; if no run of `keyturn setup` wrote it, move it away.',
-  });
-}
-
-function noHigherNumber(file: string): KeyturnError {
-  return new KeyturnError('file_unreadable', `${file} leaves no number for the next backup.`, {
-    rule: 'A later backup has a higher number',
-    hint: 'No run of `keyturn setup` wrote it: move it away, then run the command again. Nothing was changed.',
   });
 }

@@ -86,7 +86,11 @@ export function translated(args: readonly string[]): Translation {
     const arg = args[at] ?? '';
     const [name = ''] = arg.split('=', 1);
     const hint = Object.hasOwn(refused, name) ? refused[name] : undefined;
-    if (hint !== undefined) throw refusal(name, hint);
+    if (hint !== undefined)
+      throw new KeyturnError('invalid_request', `The bridge takes no ${quoted(name)}.`, {
+        rule: 'Who signs in, and with which secret, is told to Keyturn once, and not in a client’s configuration',
+        hint,
+      });
     const left = Object.hasOwn(ignored, name) ? ignored[name] : undefined;
     if (left) {
       told.push(`keyturn bridge: ${name} is not needed: ${left.why}.`);
@@ -103,11 +107,4 @@ export function translated(args: readonly string[]): Translation {
     }
   }
   return { args: kept, told };
-}
-
-function refusal(name: string, hint: string): KeyturnError {
-  return new KeyturnError('invalid_request', `The bridge takes no ${quoted(name)}.`, {
-    rule: 'Who signs in, and with which secret, is told to Keyturn once, and not in a client’s configuration',
-    hint,
-  });
 }

@@ -108,7 +108,15 @@ export class Eras implements ServerPeer {
   async #giveUp(): Promise<void> {
     const search = this.#search;
     this.#search = undefined;
-    search?.abort.abort(givenUp());
+    search?.abort.abort(
+      new KeyturnError(
+        'invalid_request',
+        'The client began a handshake before this request had its answer.',
+        {
+          hint: 'The session goes on in the revision of the handshake.',
+        },
+      ),
+    );
     await search?.way.catch(() => undefined);
   }
 
@@ -217,14 +225,6 @@ function olderRevision({ params }: JSONRPCRequest, outcome: Answer | WrongTransp
   if (!hasRefused || typeof asked !== 'string' || !/protocol.?version/i.test(words)) return undefined;
   // Revisions are dates, the newest first.
   return statefulRevisions.find((revision) => revision < asked && words.includes(revision));
-}
-
-function givenUp(): KeyturnError {
-  return new KeyturnError(
-    'invalid_request',
-    'The client began a handshake before this request had its answer.',
-    { hint: 'The session goes on in the revision of the handshake.' },
-  );
 }
 
 /** The server answered, and not in a form of the stateless revision. One that is down for now has said nothing. */

@@ -46,7 +46,12 @@ export async function credentialWithin(asked: AppRequest, bounds: Bounds): Promi
     if (error === signal.reason) {
       // What is still under way must not keep the process. It ends with its own exit code.
       setTimeout(() => process.exit(), lastWords).unref();
-      throw noAnswer(within);
+      // The servers, or a broker that starts, took the whole time.
+      throw new KeyturnError(
+        'authorization_server_unreachable',
+        `There was no answer within ${within / 1000} s.`,
+        { hint: 'Try again, or give a longer --timeout.' },
+      );
     }
     if (reasonOf(error) === 'authorization_not_required') return undefined;
     // An entry has said it already.
@@ -123,15 +128,6 @@ function requireUsableAlone(credential: Credential): Credential {
       rule: 'RFC 9449 §7: each request needs a proof of its own',
       hint: `Let the app reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,
     },
-  );
-}
-
-/** The servers, or a broker that starts, took the whole time. */
-function noAnswer(within: number): KeyturnError {
-  return new KeyturnError(
-    'authorization_server_unreachable',
-    `There was no answer within ${within / 1000} s.`,
-    { hint: 'Try again, or give a longer --timeout.' },
   );
 }
 

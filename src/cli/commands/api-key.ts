@@ -118,7 +118,12 @@ async function set(
     : await askUnseen(`the API key for ${resource}`, 'A key', '--api-key-stdin');
   // Without the end of its line, which `echo` and editors put there.
   const value = typed.replace(/\r?\n$/, '');
-  if (!shape.value.safeParse(value).success) throw notAKey();
+  // Says nothing of what it is: it may be a key with a slip in it.
+  if (!shape.value.safeParse(value).success)
+    throw new KeyturnError('invalid_request', 'What was given is no API key.', {
+      rule: 'A key is one word of visible ASCII characters, at most 8192',
+      hint: 'Give the key alone: no spaces, no name of a header, and no word such as Bearer before it (--scheme names that).',
+    });
   const { replaced, permissionsStay } = await ask('apiKey.set', {
     ...place,
     value,
@@ -130,12 +135,4 @@ async function set(
       ? 'keyturn: this replaces the key that was there. The apps that may have it get this one from now on.'
       : 'keyturn: this replaces the key that was there. It goes in another way, so the permissions for it have ended.',
   );
-}
-
-/** Says nothing of what it is: it may be a key with a slip in it. */
-function notAKey(): KeyturnError {
-  return new KeyturnError('invalid_request', 'What was given is no API key.', {
-    rule: 'A key is one word of visible ASCII characters, at most 8192',
-    hint: 'Give the key alone: no spaces, no name of a header, and no word such as Bearer before it (--scheme names that).',
-  });
 }

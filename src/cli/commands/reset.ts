@@ -65,7 +65,10 @@ async function connected(paths: HomePaths, isSure: boolean): Promise<Connection 
     return (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
   } catch (error) {
     if (!(error instanceof KeyturnError) || !broken.includes(error.reason)) throw error;
-    if (!isSure) throw withReset(error);
+    if (!isSure) {
+      const hint = `${error.hint ?? ''} To end the home as it is: keyturn reset --yes`.trim();
+      throw new KeyturnError(error.reason, error.message, { ...detailsOf(error), hint });
+    }
     await stopBroker();
     refuse(error);
     say('keyturn: the files go without the broker. A keychain keeps its items, and no sign-in is ended.');
@@ -86,11 +89,6 @@ async function issuersIn({ state }: HomePaths): Promise<string[]> {
   const text = await readPrivate(path.join(state, 'document.json')).catch(() => undefined);
   const named = String(text).matchAll(/"issuer":\s*"(https?:[^"]{1,500})"/g);
   return [...new Set([...named].flatMap(([, issuer]) => issuer ?? []))].slice(0, maxIssuers);
-}
-
-function withReset(error: KeyturnError): KeyturnError {
-  const hint = `${error.hint ?? ''} To end the home as it is: keyturn reset --yes`.trim();
-  return new KeyturnError(error.reason, error.message, { ...detailsOf(error), hint });
 }
 
 type ResetAnswer = ResultOf<'home.reset'>;

@@ -201,12 +201,7 @@ const prefix = 'keyturn-ssh-';
 
 /** Makes it. The name holds the id of this process. */
 function ownFolder(): string {
-  removeLeftovers();
-  return mkdtempSync(path.join(tmpdir(), `${prefix}${process.pid}-`));
-}
-
-/** The folders of commands that were killed. One whose process id is in use again is removed another time. */
-function removeLeftovers(): void {
+  // Folders of commands that were killed. One whose process id is in use again is removed another time.
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
     const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
     const folder = path.join(tmpdir(), name);
@@ -214,4 +209,5 @@ function removeLeftovers(): void {
     if (!found?.isDirectory() || found.uid !== process.getuid?.() || !(pid > 0) || isAlive(pid)) continue;
     rmSync(folder, { recursive: true, force: true });
   }
+  return mkdtempSync(path.join(tmpdir(), `${prefix}${process.pid}-`));
 }

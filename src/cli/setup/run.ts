@@ -69,17 +69,13 @@ async function switchAll(
 ): Promise<readonly AppliedChange[]> {
   await confirm('Change these files? ', yes);
   const results = await applySetup(files, { stateFolder: homePaths().state, ask }).catch((error: unknown) => {
-    throw nothingChanged(error);
+    // What setup needs of the vault comes before the first file. A file that can't be written is no refusal.
+    if (!(error instanceof KeyturnError)) throw error;
+    throw new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
   });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
   return results;
-}
-
-/** What setup needs of the vault comes before the first file. A file that can't be written is no refusal. */
-function nothingChanged(error: unknown): unknown {
-  if (!(error instanceof KeyturnError)) return error;
-  return new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
 }
 
 /** Asks servers by the network of a broker that runs, else by that of this environment. */

@@ -23,17 +23,16 @@ export function guardOutput(): void {
   process.stdout.on('error', (error) => {
     if (isTold || systemCode(error) === 'EPIPE') return;
     isTold = true;
-    const exitCode = refuse(lostAnswer(error));
+    const what = `Standard output can't be written (${systemCode(error)}).`;
+    const exitCode = refuse(
+      new KeyturnError('file_unreadable', what, {
+        rule: 'A command ends with 0 only if its answer was written',
+        hint: 'Make room on the disk that it goes to, and run the command again. Its changes were kept.',
+      }),
+    );
     process.once('exit', () => {
       process.exitCode = exitCode;
     });
-  });
-}
-
-function lostAnswer(error: Error): KeyturnError {
-  return new KeyturnError('file_unreadable', `Standard output can't be written (${systemCode(error)}).`, {
-    rule: 'A command ends with 0 only if its answer was written',
-    hint: 'Make room on the disk that it goes to, and run the command again. Its changes were kept.',
   });
 }
 

@@ -4,7 +4,14 @@
  * Invariant: the forward lives as long as this command. Whatever ends the command ends the forward.
  */
 import path from 'node:path';
-import { exitCodes, KeyturnError, quoted, shellWord, Unreachable } from '../../../base/errors.ts';
+import {
+  exitCodes,
+  KeyturnError,
+  quoted,
+  type Reason,
+  shellWord,
+  Unreachable,
+} from '../../../base/errors.ts';
 import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import type { Connection } from '../../../client/connection.ts';
 import { forwardLabelPattern } from '../../../ipc/wire/forwarded.ts';
@@ -128,7 +135,8 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Forw
       await machine.forward(socket, forward.socket);
       far = socket;
       tell(socket, forward, isJson);
-      return { id: forward.id, gone: machine.gone.then(() => hostGone(host)) };
+      const gone = `The connection to ${quoted(host)} is gone, and the forward with it.`;
+      return { id: forward.id, gone: machine.gone.then(() => ended('host_unreachable', gone)) };
     });
   } finally {
     left.abort();
@@ -150,22 +158,23 @@ const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Opens the forward and stays until it is over. Throws what ended it before its time. */
 async function untilOver(connection: Connection, open: () => Promise<Standing>): Promise<number> {
   const over = Promise.withResolvers<number>();
-  const ended = new Set<unknown>();
+  const endedIds = new Set<unknown>();
   let standing: Standing | undefined;
   connection.onNotification((method, params) => {
     if (method !== 'forward.ended' || typeof params !== 'object' || params === null) return;
-    ended.add((params as { id?: unknown }).id);
-    if (standing && ended.has(standing.id)) over.resolve(exitCodes.ok);
+    endedIds.add((params as { id?: unknown }).id);
+    if (standing && endedIds.has(standing.id)) over.resolve(exitCodes.ok);
   });
   const interrupted = (): void => over.resolve(exitCodes.interrupted);
   const looking = setInterval(() => {
-    if (!connection.isOpen) over.reject(brokerGone());
+    if (!connection.isOpen)
+      over.reject(ended('broker_unreachable', 'The broker ended, and the forward with it.'));
   }, lookInterval);
   for (const signal of ending) process.once(signal, interrupted);
   try {
     const opening = async (): Promise<number> => {
       standing = await open();
-      if (ended.has(standing.id)) return exitCodes.ok;
+      if (endedIds.has(standing.id)) return exitCodes.ok;
       if (!standing.gone) return over.promise;
       throw await standing.gone;
     };
@@ -195,16 +204,5 @@ function labelFrom(text: string): string {
   );
 }
 
-function hostGone(host: string): Unreachable {
-  return new Unreachable(
-    'host_unreachable',
-    `The connection to ${quoted(host)} is gone, and the forward with it.`,
-    { hint: 'Run the command again.' },
-  );
-}
-
-function brokerGone(): Unreachable {
-  return new Unreachable('broker_unreachable', 'The broker ended, and the forward with it.', {
-    hint: 'Run the command again.',
-  });
-}
+const ended = (reason: Reason, message: string): Unreachable =>
+  new Unreachable(reason, message, { hint: 'Run the command again.' });

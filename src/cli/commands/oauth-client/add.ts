@@ -122,14 +122,8 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oaut
   throw new UsageError(
     field === 'issuer'
       ? 'ISSUER is no URL of an issuer'
-      : `${optionOf(String(field))} is missing or has a value of a wrong form`,
+      : `--${String(field).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is missing or has a value of a wrong form`,
   );
-}
-
-/** `authMethod` → `--auth-method`. */
-function optionOf(field: string): string {
-  if (field === 'grantType') return '--grant-type';
-  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 function identityProviderFrom(values: Values): object | undefined {
