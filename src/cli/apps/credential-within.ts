@@ -85,8 +85,8 @@ async function credentialFor({ as, params }: AppRequest, left: number): Promise<
 }
 
 /**
- * A newer token for an app that runs already. Nothing is shown, and signals stay the app's
- * own: they must not end this process before it. `timeout` in milliseconds.
+ * A newer token for an app that runs already, by a request that is `unattended`. Nothing is shown, and signals stay the
+ * app's own: they must not end this process before it. `timeout` in milliseconds.
  */
 export async function credentialInBackground(
   { as, params }: AppRequest,
