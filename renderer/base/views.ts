@@ -34,7 +34,6 @@ export type SetupClient = LookedAt['clients'][number];
 export type SetupEntry = SetupClient['entries'][number];
 export type SetupResult = ResultOn<'setup.apply'>['results'][number];
 export type SetupUndone = ResultOn<'setup.undo'>;
-export type VaultState = Status['vaultState'];
 export type ActiveHour = ResultOn<'audit.activity'>['hours'][number];
 /** How an app used a server in those hours. */
 export type Use = ResultOn<'audit.activity'>['uses'][number];

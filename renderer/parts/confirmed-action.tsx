@@ -30,7 +30,7 @@ interface ConfirmedActionProps {
   /** Undefined where it was refused. */
   readonly run: (action: Action) => Promise<object | undefined>;
   /** In the dialog: what it is about. */
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 export function ConfirmedAction(props: ConfirmedActionProps) {

@@ -35,7 +35,7 @@ export function Scopes({ names }: ScopesProps) {
 }
 
 /** In words first, where there are some; the server's own name is always with them. */
-export function Scope({ name }: { readonly name: string }) {
+function Scope({ name }: { readonly name: string }) {
   const meaning = scopeMeaning(name);
   return (
     <>

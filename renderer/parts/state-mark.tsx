@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
 import { strings } from '../base/strings.ts';
 
-export type Tone = 'good' | 'warn' | 'bad' | 'calm';
+type Tone = 'good' | 'warn' | 'bad' | 'calm';
 
 interface MarkProps {
   readonly tone: Tone;

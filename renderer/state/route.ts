@@ -16,7 +16,7 @@ export type Route =
   | { readonly view: 'welcome' }
   | { readonly view: 'card'; readonly id?: string };
 
-export function routeOf(hash: string): Route {
+function routeOf(hash: string): Route {
   const [name = '', id] = hash.replace(/^#/, '').split('/');
   const tab = tabs.find((known) => known === name);
   if (tab !== undefined) return { view: 'tab', tab, ...(id ? { item: decoded(id) } : {}) };

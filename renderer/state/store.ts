@@ -45,7 +45,7 @@ const listParams = {
   status: {},
 } as const;
 
-export type ListName = keyof typeof listParams;
+type ListName = keyof typeof listParams;
 
 export interface ListState<T> {
   /** Undefined until it was read once. */

@@ -4,7 +4,6 @@
  * Invariant: counted by the broker from the activity log, which knows apps by their names: two apps of one name
  * share what is shown of them.
  */
-import { useMemo } from 'preact/hooks';
 import type { Use } from '../base/views.ts';
 import { useList } from './store.ts';
 
@@ -41,16 +40,3 @@ export function sumOf(uses: readonly Use[], { app, endpoint }: UseFilter): UseSu
 }
 
 const total = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0);
-
-export function useSumOf(filter: UseFilter): UseSum {
-  const uses = useUses();
-  const { app, endpoint } = filter;
-  return useMemo(
-    () =>
-      sumOf(uses, {
-        ...(app === undefined ? {} : { app }),
-        ...(endpoint === undefined ? {} : { endpoint }),
-      }),
-    [uses, app, endpoint],
-  );
-}

@@ -199,7 +199,7 @@ interface DurationPickerProps {
   readonly onChoose: (choice: DurationChoice) => void;
 }
 
-export function DurationPicker({ durations, chosen, appName, onChoose }: DurationPickerProps) {
+function DurationPicker({ durations, chosen, appName, onChoose }: DurationPickerProps) {
   // To the minute, so that the card stays as it is for as long.
   const end = useNow((now) => Math.ceil((now + hourLong) / 60) * 60);
   return (

@@ -76,7 +76,7 @@ export type DurationChoice = (typeof durations)[number];
  * The choices for the card of one run's questions, the shortest first. `permissions`: what the app may do already
  * where each of them asks.
  */
-export function durationChoices(
+function durationChoices(
   { app, appProcess, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly DurationChoice[] {
@@ -98,7 +98,7 @@ export function durationChoices(
 }
 
 /** What is chosen before the user chose: their setting, as far as this card has it. Unknown: the least. */
-export function defaultChoice(
+function defaultChoice(
   choices: readonly DurationChoice[],
   setting: SettingValue | undefined,
 ): DurationChoice {
@@ -109,11 +109,10 @@ export function defaultChoice(
 }
 
 /** Without the query, which a card shows: permissions are for the endpoint. A key may be for the whole URL. */
-export const endpointIn = (resource: string | undefined): string | undefined =>
-  resource?.replace(/\?.*$/s, '');
+const endpointIn = (resource: string | undefined): string | undefined => resource?.replace(/\?.*$/s, '');
 
 /** What the asking app may do at that server already, beyond a session. */
-export function currentPermission(
+function currentPermission(
   { resource, apiKey: key }: Question,
   pairedApp: PairedApp | undefined,
 ): Permission | undefined {

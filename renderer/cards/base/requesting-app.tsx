@@ -121,7 +121,11 @@ function Details({
           {pid !== undefined && (
             <p class="dim">
               {words.process({ pid: String(pid) })}
-              <Parents names={parents} />
+              {parents.length > 0 && (
+                <>
+                  , {words.startedBy} <TextList texts={parents} between=" ← " />
+                </>
+              )}
             </p>
           )}
           <Enclosures enclosures={enclosures} />
@@ -195,15 +199,5 @@ function Enclosures({ enclosures = [] }: Pick<AppProcess, 'enclosures'>) {
       ))}{' '}
       {words.chosenName}
     </p>
-  );
-}
-
-function Parents({ names }: { readonly names: readonly string[] }) {
-  if (names.length === 0) return null;
-  return (
-    <>
-      {', '}
-      {words.startedBy} <TextList texts={names} between=" ← " />
-    </>
   );
 }

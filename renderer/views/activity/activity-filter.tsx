@@ -35,7 +35,7 @@ export function filterOf(item = ''): RowFilter {
 export type Choices = Readonly<Record<keyof RowFilter, readonly string[]>>;
 
 /** The server of a row: its endpoint, or the issuer where there is no endpoint. */
-export const serverOf = ({ endpoint, issuer }: AuditRow): string => endpoint ?? issuer ?? '';
+const serverOf = ({ endpoint, issuer }: AuditRow): string => endpoint ?? issuer ?? '';
 
 export const kindWords = (event: string): string =>
   (Object.hasOwn(words.kinds, event) ? words.kinds[event] : undefined) ?? sanitizeLabel(event);

@@ -1,11 +1,11 @@
 /** What happened lately with one server or one app: a line of its use, the newest rows, the way to all of them. */
+import { sumOf, useUses } from '../../state/uses.ts';
 import { useMemo } from 'preact/hooks';
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import { Button } from '../../parts/button.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
-import { useSumOf } from '../../state/uses.ts';
 import { filterItem, isShown, noFilter } from './activity-filter.tsx';
 import { AuditEntry } from './audit-entry.tsx';
 
@@ -22,7 +22,11 @@ interface RecentActivityProps {
 export function RecentActivity({ of }: RecentActivityProps) {
   const filter = { ...noFilter, ...of };
   const { server, app } = filter;
-  const { hours, total } = useSumOf(server === '' ? { app } : { endpoint: server });
+  const uses = useUses();
+  const { hours, total } = useMemo(
+    () => sumOf(uses, server === '' ? { app } : { endpoint: server }),
+    [uses, server, app],
+  );
   const rows = useList('audit.tail').value?.rows;
   const newest = useMemo(
     () =>

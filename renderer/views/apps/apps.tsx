@@ -58,8 +58,6 @@ export function Apps({ item }: { readonly item?: string }) {
 
 const keyOf = ({ appId }: PairedApp): string => appId;
 
-const rowOf = (app: PairedApp): ComponentChildren => <AppRow app={app} />;
-
 const detailOf = (app: PairedApp): ComponentChildren => (
   <>
     <AppCard app={app} />
@@ -71,7 +69,7 @@ function textOf({ name, executable = '', permissions }: PairedApp): string {
   return [name, executable, ...permissions.flatMap((p) => [p.resource, p.scope ?? ''])].join(' ');
 }
 
-export function AppRow({ app }: { readonly app: PairedApp }) {
+function rowOf(app: PairedApp): ComponentChildren {
   const { name, permissions, lastUsedAt } = app;
   const servers = new Set(
     permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource),

@@ -125,9 +125,7 @@ function UndoButton({ onDone }: { readonly onDone: (value: SetupUndone) => Promi
         if (value) void onDone(value);
         return value;
       }}
-    >
-      {undefined}
-    </ConfirmedAction>
+    />
   );
 }
 
@@ -138,7 +136,7 @@ interface ClientEntriesProps {
   readonly onToggle: (id: string, isOn: boolean) => void;
 }
 
-export function ClientEntries({ client, left, onToggle }: ClientEntriesProps) {
+function ClientEntries({ client, left, onToggle }: ClientEntriesProps) {
   const title = useId();
   return (
     <section class="client" aria-labelledby={title}>
@@ -224,7 +222,7 @@ function Standing({ entry: { name, kind, why, exposed } }: { readonly entry: Set
   );
 }
 
-export function Applied({ results }: { readonly results: readonly SetupResult[] }) {
+function Applied({ results }: { readonly results: readonly SetupResult[] }) {
   const isChanged = results.some(({ outcome }) => outcome === 'switched');
   return (
     <section class="notice info" aria-label={words.resultTitle}>
@@ -246,7 +244,7 @@ export function Applied({ results }: { readonly results: readonly SetupResult[] 
   );
 }
 
-export function Undone({ of: { lines, keys } }: { readonly of: SetupUndone }) {
+function Undone({ of: { lines, keys } }: { readonly of: SetupUndone }) {
   return (
     <section class="notice info" aria-label={words.resultTitle}>
       <div>

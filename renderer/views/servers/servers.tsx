@@ -96,7 +96,7 @@ function textOf(server: Server): string {
   return [endpoint, issuer, account, scope, ...apps].join(' ');
 }
 
-export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
+function SignInRow({ signIn }: { readonly signIn: SignIn }) {
   const { endpoint, account, state, trouble, apps } = signIn;
   const isNamed = account !== undefined && account !== unnamed;
   return (
@@ -114,7 +114,7 @@ export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
   );
 }
 
-export function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
+function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
   const { resource, apps, rejectedAt } = listed;
   return (
     <>

@@ -77,7 +77,7 @@ interface RevokeDialogProps {
   readonly onClose: () => void;
 }
 
-export function RevokeDialog({ signIn, onClose }: RevokeDialogProps) {
+function RevokeDialog({ signIn, onClose }: RevokeDialogProps) {
   const { id, endpoint, issuer } = signIn;
   const [receipts, setReceipts] = useState<readonly Receipt[]>();
   const action = useAction();

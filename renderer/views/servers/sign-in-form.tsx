@@ -96,7 +96,7 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
 
 const optionWords = strings.signInOptions;
 
-export interface Options {
+interface Options {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string;
@@ -111,7 +111,7 @@ interface SignInOptionsProps {
   readonly onToggle: (isOpen: boolean) => void;
 }
 
-export function SignInOptions({ options, onChange, isOpen, onToggle }: SignInOptionsProps) {
+function SignInOptions({ options, onChange, isOpen, onToggle }: SignInOptionsProps) {
   const { clientId, clientSecret, scope, isDevice } = options;
   return (
     <details class="disclosure" open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
@@ -153,13 +153,13 @@ export function SignInOptions({ options, onChange, isOpen, onToggle }: SignInOpt
 }
 
 /** The redirect URI in a hint that says how to sign in with a client registered by hand. */
-export function redirectToRegister(refusal: Refusal | undefined): string | undefined {
+function redirectToRegister(refusal: Refusal | undefined): string | undefined {
   const [, redirectUri] = / redirect URI (http:\S+)\. Then: /.exec(refusal?.hint ?? '') ?? [];
   return redirectUri;
 }
 
 /** The hint names a command; here the fields below do the same. */
-export function RefusedSignIn({ refusal }: { readonly refusal: Refusal | undefined }) {
+function RefusedSignIn({ refusal }: { readonly refusal: Refusal | undefined }) {
   const redirectUri = redirectToRegister(refusal);
   if (refusal === undefined || redirectUri === undefined) return <Refused refusal={refusal} />;
   const { hint: _, ...rest } = refusal;
@@ -181,7 +181,7 @@ function placeOf(url: string): string | undefined {
 }
 
 /** Shown while the sign-in waits. */
-export function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'signIn.start'> }) {
+function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'signIn.start'> }) {
   const registrations = useList('oauthClient.list').value?.oauthClients ?? [];
   const questions = useList('request.list').value?.requests ?? [];
   if (method === 'device') {

@@ -68,7 +68,7 @@ function MetadataUrl({ detail: { value, appliesImmediately: live } }: { readonly
 
 const registered = strings.registered;
 
-export function RegisteredClients() {
+function RegisteredClients() {
   const { value, refusal } = useList('oauthClient.list');
   const all = value?.oauthClients ?? [];
   const entered = all.filter(({ source }) => source === 'preregistered');
