@@ -79,10 +79,7 @@ export class Broker {
     parts.signIns.watch(() => dropWithoutCompany(parts));
   }
 
-  /**
-   * The broker is about to stop: requests that wait for the user are refused, and ask the next broker.
-   * Resolves when every rotation and sign-in under way has its tokens in the vault.
-   */
+  /** Refuses what waits for the user. Resolves when all rotations and sign-ins under way have their tokens in the vault. */
   async end(): Promise<void> {
     const reason = brokerStopping();
     const signIns = this.#signInRuns.end(reason);

@@ -42,10 +42,7 @@ export class RequestSignIns {
   /** What the server of a sign-in lists, asked once for each record of it. */
   readonly #listed = new WeakMap<SignIn, readonly string[]>();
 
-  /**
-   * Shared sign-ins that ended at the first refresh after an app got its own: servers that keep one sign-in for each
-   * client and user. In memory only, since something else may have ended them.
-   */
+  /** Shared ones that ended at the first refresh after an app got its own: some servers keep one. In memory only. */
   readonly #endedByOwn = new Set<string>();
 
   constructor(parts: BrokerParts, consent: Consent, signInRuns: SignInRuns) {

@@ -198,10 +198,7 @@ export class TokenRequests {
     return this.#tokenFromMemoryOrNew(permitted, signIn);
   }
 
-  /**
-   * Before a sign-in page opens: the authorization server may accept the refresh token now. After a failure it isn't
-   * asked again for a while, so the next try signs in.
-   */
+  /** The authorization server may accept the refresh token now. After a failure the next try signs in. */
   async #tryRefreshAgain({ pending }: PermittedRequest, { id }: SignIn): Promise<Outcome> {
     const { signal } = pending.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {

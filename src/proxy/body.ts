@@ -32,10 +32,7 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuff
   });
 }
 
-/**
- * Reads what is left of a refused request, for so many milliseconds at most, and keeps none of it. A connection that is
- * closed before is reset, and a client that sends all before it reads gets no answer.
- */
+/** Keeps none of it, for `patience` milliseconds: a client that sends all before it reads would get no answer. */
 export async function restOf(request: IncomingMessage, patience: number): Promise<void> {
   if (request.complete || request.destroyed) return;
   const over = Promise.withResolvers<void>();

@@ -31,10 +31,7 @@ interface OpenRequest extends ApprovalRequest {
   readonly withdraw: (reason: unknown) => void;
 }
 
-/**
- * More open questions than a user can handle; any further question is refused, not queued. Cards and sign-ins are
- * counted apart, and so are the sign-ins of commands, windows and apps: none crowds out another.
- */
+/** More are refused, not queued. Cards, and the sign-ins of commands, windows and apps, are counted apart. */
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
 /** The share of one app: enough for a day's work, and no app crowds out others. The command line counts as one app. */
 const maxPerApp = 8;

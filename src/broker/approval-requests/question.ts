@@ -174,10 +174,7 @@ export type Question =
       readonly startUrl?: string;
       /** What to try if the page shows an error; a sentence without its full stop. */
       readonly hint?: string;
-      /**
-       * What to do if the server has forgotten the client: register a new one, or enter one by hand (if the user
-       * entered the client, or the server registers none). Absent: the client was registered for this sign-in.
-       */
+      /** If the server forgot the client: register a new one, or enter one by hand. Absent: it was registered just now. */
       readonly ifForgotten?: 'register' | 'byHand';
       /** The issuer that the MCP server named before, if it names another one now. */
       readonly formerIssuer?: string;

@@ -60,10 +60,7 @@ export class Consent {
     this.#waits.userActed(endpoint);
   }
 
-  /**
-   * Resolves when a permission covers the request; asks the user where none does. Throws `consent_denied`,
-   * `consent_required`, `rate_limited` or the deadline's reason.
-   */
+  /** Asks unless a permission covers it. Throws `consent_denied`, `consent_required`, `rate_limited`, and the deadline. */
   async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (covering(this.#parts, wanted)) return;
     if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
@@ -81,10 +78,7 @@ export class Consent {
       throw apiKeyInstead(endpoint);
   }
 
-  /**
-   * Stores the user's decision before any event leaves. Closes the cards that it answers, and ends temporary permissions. Throws
-   * `conflict` if `from` is no longer the stored permission.
-   */
+  /** Closes the cards that it answers, ends temporary permissions. Throws `conflict` if `from` is no longer stored. */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
     this.#parts.temporary.end(permission.appId, permission.endpoint);
     const before = permissionOnDisk(this.#parts, permission);

@@ -187,10 +187,7 @@ export class PermissionChanges {
     temporary.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
   }
 
-  /**
-   * What was allowed before keeps its end and its resource, unless the answer names a `time` (milliseconds):
-   * the card asked for scopes or an account, not for more time.
-   */
+  /** Without a `time` (milliseconds) the end stays: the card asked for scopes or an account, not for more time. */
   #widened(
     wanted: WantedAccess,
     before: Permission | undefined,

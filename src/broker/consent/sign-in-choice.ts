@@ -120,10 +120,7 @@ function ofAccount(living: readonly SignIn[], account: string | undefined): read
   return account === undefined ? living : living.filter((signIn) => signIn.account === account);
 }
 
-/**
- * The account of a permission to which another one is added: the chosen one, or else the only one that it has given
- * tokens of, so that an app goes on as the account that it works as.
- */
+/** The chosen account, or else the only one that it has given tokens of, so that an app goes on as before. */
 export function keptAccount(
   signIns: Pick<SignIns, 'byId'>,
   { account, resource, signInIds: named = [] }: Permission,
@@ -133,10 +130,7 @@ export function keptAccount(
   return resource === undefined || only === undefined || others.length > 0 ? {} : { account: only };
 }
 
-/**
- * The sign-in of the first token stays the one that is used. If it must be renewed, another named one is used only if
- * its account is the same, as after the server has moved to another issuer.
- */
+/** The first one stays. If it must be renewed, another one serves only if its account is the same. */
 function firstNamed(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
   const named = (permission.signInIds ?? []).flatMap((id) => living.find((one) => one.id === id) ?? []);
   const [first] = named;

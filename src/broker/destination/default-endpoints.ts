@@ -31,10 +31,7 @@ function wasByMetadata({ signIns }: BrokerParts, issuer: string): boolean {
     );
 }
 
-/**
- * In the earlier revision: metadata that was used before may be missing for a moment, and a guessed endpoint must not
- * get the secret of an entered client. If a sign-in shows that the client is already used there, the sign-in goes on.
- */
+/** No guessed endpoint gets the secret of an entered client, unless a sign-in shows that it is used there. */
 export function refuseGuess(parts: BrokerParts, issuer: string): void {
   if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);
   const { signIns, registrations } = parts;

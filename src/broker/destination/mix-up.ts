@@ -45,10 +45,7 @@ function wayOut({ source, issuer, clientId }: RegistrationRecord['registration']
   );
 }
 
-/**
- * The other issuer at which this home is known by a metadata document, where that forbids one at `server`: all
- * issuers know a document by the same client_id and the same redirect URIs, so only `iss` tells their answers apart.
- */
+/** Another issuer that knows us by the document, where only `iss` could tell their answers apart and isn't promised. */
 export function documentElsewhere(
   records: readonly RegistrationRecord[],
   { issuer, issParameterSupported }: AuthorizationServer,

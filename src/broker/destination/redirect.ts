@@ -22,10 +22,7 @@ interface UnusableClient {
   readonly isFresh?: boolean;
 }
 
-/**
- * The redirect URIs that our client ID metadata document lists. Spec, Mandatory security requirements 5: all are localhost
- * URLs.
- */
+/** Of our client ID metadata document. Spec, Mandatory security requirements 5: all are localhost URLs. */
 export const documentRedirectUris = [
   `http://127.0.0.1:${documentPort}${sharedPath}`,
   `http://localhost:${documentPort}${sharedPath}`,
@@ -94,10 +91,7 @@ async function replaced(
   }
 }
 
-/**
- * Our identity for a sign-in that needs no listener: one whose port is taken serves as well. `refused`: another one is
- * needed instead of it. Throws what registering throws.
- */
+/** For a sign-in that needs no listener. `refused`: another one is needed. Throws what registering throws. */
 export async function prepareIdentity(
   parts: BrokerParts,
   server: AuthorizationServer,

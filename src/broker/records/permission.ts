@@ -13,22 +13,13 @@ import type { RecordList } from '../../store/home-document.ts';
 
 export const permissionSchema = z.object({
   appId: z.string(),
-  /**
-   * Canonical endpoint as the user named it; for an API key the key's subject (api-key.ts), which no endpoint looks
-   * like.
-   */
+  /** The canonical endpoint; for an API key the key's subject (api-key.ts), which no endpoint looks like. */
   endpoint: z.string(),
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
-  /**
-   * Ids of the sign-ins whose tokens the app may have, in the order in which they came. Absent: the first token
-   * names one.
-   */
+  /** Ids of the sign-ins whose tokens the app may have, in order. Absent: the first token names one. */
   signInIds: z.array(z.string()).optional(),
-  /**
-   * The account, of those of `signInIds`, for requests that name none. Absent: the only one; the user is asked where
-   * there are several.
-   */
+  /** For requests that name none. Absent: the only one; the user is asked where there are several. */
   account: z.string().optional(),
   /** Ids of sign-ins that the user denied on a card; no card asks about them again. */
   deniedSignInIds: z.array(z.string()).optional(),
@@ -123,10 +114,7 @@ export class Permissions {
     });
   }
 
-  /**
-   * Writes a change made from `read`. Throws `conflict` if the user decided otherwise since then: the newer decision
-   * counts.
-   */
+  /** Throws `conflict` if the user decided otherwise since `read`: the newer decision counts. */
   async replace(read: Permission, next: Permission): Promise<void> {
     await this.#file.change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
@@ -134,10 +122,7 @@ export class Permissions {
     });
   }
 
-  /**
-   * Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer
-   * the stored one.
-   */
+  /** Returns whether there was one. Throws `conflict` if `from` is no longer the stored one. */
   async revoke(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
     const { read } = this.asRead(key);

@@ -58,10 +58,7 @@ function withoutMarks({ isRejected: _is, registration, ...rest }: RegistrationRe
 export class Registrations {
   readonly #file: RecordList<RegistrationRecord>;
   readonly #items: VaultItems;
-  /**
-   * Ids of registrations whose last page nobody came back from: the server may have forgotten them, and says so only
-   * on its page (OAuth 2.1 §4.1.2.1). In memory: at worst a page shows the error once more.
-   */
+  /** Ids of those whose last page nobody came back from: the server may have forgotten them (OAuth 2.1 §4.1.2.1). */
   readonly unanswered = new Set<string>();
 
   constructor(file: RecordList<RegistrationRecord>, items: VaultItems) {
@@ -96,10 +93,7 @@ export class Registrations {
     return this.#file.items.find((record) => record.id === id);
   }
 
-  /**
-   * The registration to use at this issuer at `now` (milliseconds): the first that the user
-   * entered, else the newest of our own. A sign-in uses none that the server rejected, and none whose secret has expired.
-   */
+  /** The first that the user entered, else the newest of our own; none that was rejected or whose secret has expired. */
   for(issuer: string, now: number): RegistrationRecord | undefined {
     return inUse(this.#file.items, issuer, now);
   }

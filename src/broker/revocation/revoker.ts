@@ -25,10 +25,7 @@ const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days. By then most servers have ended an unused refresh token themselves. */
 const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
 
-/**
- * Throws `not_found`, and what the document throws if the end couldn't be stored; then it holds until the broker ends.
- * If the server or the vault fails now, the revocation is `pending`.
- */
+/** Throws `not_found`, and as the document: then the end holds in memory. If server or vault fails: `pending`. */
 export async function revokeSignIn(parts: BrokerParts, named: SignIn): Promise<RevocationTry> {
   // Before our turn: a slow refresh must not keep the sign-in alive for the requests that wait for it.
   const ending = endHere(parts, named.id);
@@ -165,10 +162,7 @@ async function tryServer(parts: BrokerParts, signIn: SignIn, state: RevokedState
 
 const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === 'confirmed';
 
-/**
- * The server's answer for the receipt. The refresh token's answer decides, if there is one, because not every server
- * can revoke an access token. Undefined until the server has answered.
- */
+/** The refresh token's answer decides, since not every server revokes access tokens. Undefined: no answer yet. */
 function answerIn(
   { answered, left }: ServerRevocation,
   before: RevokedState['answer'],

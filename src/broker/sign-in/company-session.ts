@@ -71,10 +71,7 @@ function isFresh(idToken: string, now: number): boolean {
   return claims.success && (claims.data.exp - margin) * 1000 > now;
 }
 
-/**
- * Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a sign-in, also
- * before the registrations are verified: until then there are no tokens in memory.
- */
+/** Tokens in memory end with the company's sign-in. Runs after each change of a sign-in, before verification too. */
 export function dropWithoutCompany({
   registrations,
   signIns,

@@ -93,10 +93,7 @@ export function ifForgotten(identity: Identity, server: AuthorizationServer): Pa
   return isReplaceable(identity, server) ? 'register' : 'byHand';
 }
 
-/**
- * After a successful sign-in its client is the one in use, and open pages of the refused client give way to new
- * pages. The refused client counts as rejected only if the server itself refused it: `mix-up.ts` relies on that.
- */
+/** Open pages of the refused client give way. Only the server's own refusal rejects a client: `mix-up.ts` relies on it. */
 export async function useFromNowOn(
   { registrations, audit, approvalRequests }: BrokerParts,
   record: RegistrationRecord,

@@ -126,10 +126,7 @@ async function withItem(
   }
 }
 
-/**
- * Repeats the sign-in without what Keyturn itself had added and the server refuses: once without its prompts, and once
- * with less for `offline_access`. A further refusal is the user's to see.
- */
+/** Once without prompts, once with less for `offline_access`: what Keyturn itself added. A further refusal is shown. */
 async function adapting(
   parts: BrokerParts,
   context: SignInContext,

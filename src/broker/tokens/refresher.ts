@@ -109,10 +109,7 @@ export class Refresher {
     return this.#shared.join(key, () => this.turns.take(signInId, () => this.#run(signInId, scope)), caller);
   }
 
-  /**
-   * Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. To the sign-ins
-   * whose newest token the vault still refuses.
-   */
+  /** Resolves when no refresh is under way, to the sign-ins whose newest token the vault still refuses. */
   async settled(): Promise<readonly SignIn[]> {
     await this.turns.settled();
     const refused = new Set(await this.secrets.flush());
@@ -171,10 +168,7 @@ export class Refresher {
     if (isReported || narrowsPermanently(kin, signIn.issuer)) throw new NarrowsPermanently(signIn);
   }
 
-  /**
-   * In the vault before the request leaves (dev/reliability.md, step 1). If an earlier attempt is still noted, we keep
-   * that one, because its answer is the one we miss.
-   */
+  /** dev/reliability.md, step 1. An earlier attempt that is still noted stays: its answer is the one we miss. */
   async #noteAttempt(signIn: HeldSignIn, secret: SignInSecret): Promise<RefreshAttempt> {
     const attempt = secret.attempt ?? { startedAt: this.#parts.clock.wall() };
     const { liveUntil: until } = this.secrets.factsOf(signIn);

@@ -86,10 +86,7 @@ export function isFresh(
   );
 }
 
-/**
- * True while a token that only a new sign-in could replace is good enough (ms). A minimum beyond the
- * whole lifetime is met by no other token either, so it is no reason for a sign-in.
- */
+/** A minimum (ms) beyond the whole lifetime is met by no other token either, so that it is no reason for a sign-in. */
 export function isLongEnough(token: Times, now: number, minimumValidity = 0): boolean {
   const reachable = lifetimeOf(token) - justIssued(token);
   return token.expiresAt - now > (minimumValidity < reachable ? minimumValidity : 0);

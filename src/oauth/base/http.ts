@@ -141,10 +141,7 @@ export function isTransient(status: number): boolean {
 /** A gateway sends these when it got no response from the server. */
 const gatewayErrors: readonly number[] = [502, 504];
 
-/**
- * True if the response is a web page or a redirect instead of the server's answer. A network answers like this if the
- * person has to sign in to the network first (a captive portal; RFC 6585 §6: 511).
- */
+/** A web page or a redirect instead of the answer, as where a network wants a sign-in first (RFC 6585 §6: 511). */
 export function isSignInPage({ status, headers, text }: HttpReply): boolean {
   if (status === 511) return true;
   if (status >= 300 && status < 400) return headers.get('location') !== null;

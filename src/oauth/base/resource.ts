@@ -10,10 +10,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
-/**
- * Characters of a URL that lists show: as many as the wire takes (ipc/wire/limits.ts). The parser writes a letter beyond
- * ASCII as up to nine characters, so what was typed may have fewer.
- */
+/** As many characters as the wire takes (ipc/wire/limits.ts). The parser may lengthen what was typed. */
 export const maxUrlLength = 2048;
 
 /** The canonical URI. Throws invalid_resource, with a hint about what to type instead. */

@@ -49,10 +49,7 @@ function formsOf(client: OAuthClient): readonly SecretForm[] {
   return [usual, ...(usual.name === 'post' ? [] : [named(client)]), ...(other ? [other] : [])];
 }
 
-/**
- * Remembers, in memory only, the form that the server accepted. After a restart the usual form is tried first again,
- * for a server that was corrected meanwhile. Forgetting costs one refused request.
- */
+/** In memory only: after a restart the usual form is tried first, for a server that was corrected meanwhile. */
 export function rememberForm(
   client: OAuthClient,
   { name }: SecretForm,
@@ -88,10 +85,7 @@ function speaksOfClientId(reply: HttpReply): boolean {
   return code === undefined ? !/^\s*</.test(text) : codesOfClient.includes(code);
 }
 
-/**
- * True if the response to another form is about the request itself. A server that doesn't know the form may send
- * `invalid_request` or something unreadable; then its first response counts.
- */
+/** False if a server doesn't know this form (`invalid_request`, or unreadable): then its first response counts. */
 export function isAboutRequest(reply: HttpReply): boolean {
   if (isSuccess(reply.status) || isTransient(reply.status)) return true;
   const code = oauthError(reply)?.code;

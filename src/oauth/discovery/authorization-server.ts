@@ -206,10 +206,7 @@ function statesPkce(
   return methods?.includes('S256') ?? exceptions.noPkceMetadata === true;
 }
 
-/**
- * Spec, Mandatory security requirements 1: if S256 isn't listed, the client MUST refuse to proceed. That holds for a
- * sign-in by a page and for one on another device. Throws pkce_unsupported.
- */
+/** Spec, Mandatory security requirements 1: without S256 the client MUST refuse to proceed. Throws pkce_unsupported. */
 export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }

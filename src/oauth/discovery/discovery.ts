@@ -30,10 +30,7 @@ export interface ResourceDiscovery {
   readonly own?: BearerChallenge;
 }
 
-/**
- * Asks the server at `typed`. `counting` chooses between the server's own challenge and another one. Throws Unreachable,
- * authorization_not_required, the errors of `discoverProtectedResource`, and metadata_invalid if neither revision fits.
- */
+/** `counting` chooses the challenge. Throws Unreachable, authorization_not_required, metadata_invalid, and others. */
 export async function discoverResource(
   typed: string,
   http: Http,

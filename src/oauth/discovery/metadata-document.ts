@@ -45,10 +45,7 @@ const maxRedirects = 3;
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may need more. */
 const maxNesting = 16;
 
-/**
- * A list of texts. Other entries are left out, so that one malformed entry doesn't make the document invalid. Some servers
- * write one text, with spaces or commas between the entries.
- */
+/** Entries that are no text are left out. Some servers write one text, with spaces or commas between the entries. */
 export const textList = z
   .union([z.array(z.unknown()), z.string().transform((text): unknown[] => text.split(/[\s,]+/))])
   .transform((entries) =>

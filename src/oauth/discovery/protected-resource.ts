@@ -112,10 +112,7 @@ function processProtectedResource(
   };
 }
 
-/**
- * RFC 8707 §2: no fragment. A user name is refused too, because it can make another host look like the real one, and a
- * text that no list can show: `/x/../` changes nothing, however often it is written.
- */
+/** RFC 8707 §2: no fragment. No user name, which can look like another host, and no text that lists can't show. */
 function isUsable(resource: string, endpoint: string): boolean {
   const url = resource.length > maxUrlLength ? null : URL.parse(resource);
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;

@@ -74,10 +74,7 @@ const responseSchema = z.object({
   interval: z.coerce.number().positive().catch(defaultInterval),
 });
 
-/**
- * RFC 8628 §3.1. Throws login_failed, client_rejected, scope_insufficient, resource_mismatch,
- * metadata_invalid (no such endpoint), insecure_url, or Unreachable (authorization_server_unreachable).
- */
+/** RFC 8628 §3.1. Throws as `requestClientCredentials`, metadata_invalid (no such endpoint), and insecure_url. */
 export async function startDeviceAuthorization(
   request: GrantRequest,
   http: Http,

@@ -56,10 +56,7 @@ const namesUnknownClient = /^(?:bad|incorrect|invalid|unknown)_client(?:_(?:cred
 export const refusesResource = ({ code, description = '' }: OAuthError): boolean =>
   code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description));
 
-/**
- * The hint for servers that refuse every request with the resource parameter. After the exception, the broker repeats a
- * refresh by itself; a sign-in has to be started again.
- */
+/** For servers that refuse the parameter. With the exception a refresh goes on; a sign-in has to be started again. */
 export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
   const waive = `If the server takes no resource parameter at all: keyturn exception add ${shellWord(issuer)} no-resource`;
   return isSignIn ? `${waive}, then: keyturn login URL` : waive;

@@ -192,10 +192,7 @@ function statedLifetime(fields: TokenFields, server: TokenServer): number | unde
   return Math.floor(Math.min(seconds, maxLifetime));
 }
 
-/**
- * Seconds until the earliest end that is known: what the response states, and what a JWT states about itself (RFC 7519
- * §4.1.4). Infinity if nothing is known: the token is good until the MCP server refuses it.
- */
+/** Seconds until the earliest end in the response or the JWT (RFC 7519 §4.1.4). Infinity: until it is refused. */
 function lifetimeOf(
   fields: TokenFields,
   claims: Claims | undefined,

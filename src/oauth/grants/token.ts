@@ -32,11 +32,7 @@ export interface CodeRequest extends OAuthClient {
   readonly ambiguity?: AmbiguousIssuer | undefined;
 }
 
-/**
- * Checks the authorization response and exchanges its code. Throws the errors of `processAuthorizationResponse`,
- * login_failed, client_rejected, resource_mismatch, token_invalid, audience_mismatch, or Unreachable
- * (authorization_server_unreachable).
- */
+/** Throws as `processAuthorizationResponse`, and as `requestClientCredentials`. */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
   const { started, server, callbackUrl, ambiguity } = request;
   const { resource, exceptions, proofKey } = started;

@@ -24,10 +24,7 @@ export interface WorkloadRequest extends GrantRequest {
 const renewal =
   'Check that the authorization server trusts the issuer of this assertion, and knows its subject.';
 
-/**
- * Throws `assertion_invalid` before anything is sent if the assertion is not for this server or not valid now, and if
- * the server refuses it; otherwise as `requestClientCredentials` does.
- */
+/** Throws `assertion_invalid` for one that isn't for this server, valid now and accepted; else as client credentials. */
 export async function redeemWorkloadAssertion(request: WorkloadRequest, http: Http): Promise<TokenResponse> {
   const { server, assertion, scope = [] } = request;
   requireValid(assertion, server, serverTime(http, server));
