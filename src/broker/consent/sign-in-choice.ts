@@ -59,7 +59,9 @@ export function chooseSignIn(
     const isOpen = account === undefined && signInId === undefined;
     const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
     if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
-    const signIn = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept());
+    const [only] = accounts;
+    const ofAccount = only === undefined ? living : living.filter((one) => one.account === only);
+    const signIn = firstNamed(permission, ofAccount) ?? onlyOne(permission, kept());
     if (!signIn || !living.includes(signIn)) continue;
     const isOther = signedOut && !isSameAccount(signedOut.signIn, signIn);
     if (signIn.state.kind === 'active' && !isOther) return { kind: 'use', signIn, permission };
@@ -114,10 +116,6 @@ export function signInsOfChoice(
   const serving = there.filter((signIn) => isLiving(signIn) && isFor(signIn, permission.appId));
   const usable = choosable(permission, serving);
   return usable.filter((signIn) => signIn.account === account).map(({ id }) => id);
-}
-
-function ofAccount(living: readonly SignIn[], account: string | undefined): readonly SignIn[] {
-  return account === undefined ? living : living.filter((signIn) => signIn.account === account);
 }
 
 /** The chosen account, or else the only one that it has given tokens of, so that an app goes on as before. */

@@ -69,7 +69,7 @@ export async function fetchMetadata(
       reason,
     );
     if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
-    if (isRedirect(reply.status)) {
+    if ([301, 302, 303, 307, 308].includes(reply.status)) {
       if (redirects >= maxRedirects) throw invalid(at, `redirects more than ${maxRedirects} times`);
       at = redirectTarget(at, reply, http);
       continue;
@@ -121,10 +121,6 @@ export async function firstMetadata(
   return other ?? none;
 }
 
-function isRedirect(status: number): boolean {
-  return [301, 302, 303, 307, 308].includes(status);
-}
-
 /** Follows redirects within the origin only, so that no server publishes metadata of another one. */
 function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   const target = URL.parse(reply.headers.get('location') ?? '', from.href);
@@ -136,36 +132,26 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
 
 /** Text that begins like JSON is a document, whatever its type says. `readDocument` refuses one that is called a page. */
 function isPage(reply: HttpReply): boolean {
-  return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
+  // RFC 8414 §3.2 and RFC 9728 §3.2: application/json. A type that ends in +json is JSON too.
+  const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(typeOf(reply));
+  return !isJson && !/^\s*[[{]/.test(reply.text ?? '');
 }
 
 function typeOf({ headers }: HttpReply): string {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json. A type that ends in +json is JSON too. */
-function isJsonType(type: string): boolean {
-  return /^application\/(?:[\w.-]+\+)?json$/.test(type);
-}
-
-/** What browsers run or show as a page: people's own texts are served so, also at well-known paths. */
-function isPageType(type: string): boolean {
-  return /html|javascript|^(?:image|multipart|message)\//.test(type);
-}
-
 function readDocument(url: URL, reply: HttpReply): JsonObject {
   const type = typeOf(reply);
   // The names of these documents have no extension, so that plain file servers don't know their type.
-  if (isPageType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
+  // What browsers run or show as a page is refused: people's own texts are served so, also at well-known paths.
+  if (/html|javascript|^(?:image|multipart|message)\//.test(type))
+    throw invalid(url, `is not JSON but ${quoted(type)}`);
   if (reply.text === undefined) throw invalid(url, 'is longer than 256 KiB or not UTF-8');
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');
   if (!isShallow(json)) throw invalid(url, `nests deeper than ${maxNesting} levels`);
-  return withoutNulls(json);
-}
-
-/** Some servers write null instead of leaving a field out. */
-function withoutNulls(json: JsonObject): JsonObject {
+  // Some servers write null instead of leaving a field out.
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 

@@ -83,7 +83,7 @@ export async function requestByIdentity(
   { identityProvider, idToken, ...request }: IdentityRequest,
   http: Http,
 ): Promise<TokenResponse> {
-  const { server, registration, resource, scope } = request;
+  const { server, resource, scope } = request;
   requireProfile(server);
   const provider = identityProvider.server;
   const outcome = await requestToken(identityProvider, http, {
@@ -103,13 +103,7 @@ export async function requestByIdentity(
   const fields = requireTokenFields(outcome);
   requireAssertion(fields, provider);
   const assertion = fields.access_token;
-  const subject = identityOf(assertion, {
-    provider: provider.issuer,
-    audience: server.issuer,
-    clientId: registration.clientId,
-    resource,
-    now: serverTime(http, provider),
-  });
+  const subject = identityOf(assertion, provider, request, serverTime(http, provider));
   return requestAccessToken(request, http, {
     grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     parameters: { assertion },
@@ -146,18 +140,6 @@ function requireAssertion(fields: TokenFields, server: TokenServer): void {
   }
 }
 
-interface ExpectedIdentity {
-  /** The identity provider that was asked. */
-  readonly provider: string;
-  /** The issuer of the authorization server that redeems it. */
-  readonly audience: string;
-  /** Our client there. */
-  readonly clientId: string;
-  readonly resource: string;
-  /** Milliseconds since 1970, by the clock of the identity provider. */
-  readonly now: number;
-}
-
 /** The header's `typ`, and the claims that such an assertion must have. `exp`: seconds since 1970. */
 const headerSchema = z.object({ typ: z.string() });
 const claimsSchema = z.object({
@@ -169,11 +151,19 @@ const claimsSchema = z.object({
   exp: z.number(),
 });
 
-/** The tenant: the identity provider and the user that it names. Throws `token_invalid`. */
-function identityOf(assertion: string, expected: ExpectedIdentity): Subject {
+/**
+ * The tenant: the identity provider and the user that it names. `now`: milliseconds since 1970, by the provider's clock.
+ * Throws `token_invalid`.
+ */
+function identityOf(
+  assertion: string,
+  provider: TokenServer,
+  { server, registration, resource }: GrantRequest,
+  now: number,
+): Subject {
   const [header = '', payload = '', signature = '', ...rest] = assertion.split('.');
   const refuse = (problem: string): KeyturnError =>
-    unusable({ issuer: expected.provider }, problem, 'Identity Assertion Authorization Grant §3 (ID-JAG)');
+    unusable(provider, problem, 'Identity Assertion Authorization Grant §3 (ID-JAG)');
   const isSigned = signature !== '' && rest.length === 0;
   const typ = headerSchema.safeParse(jwtPart(header)).data?.typ;
   // RFC 8725 §3.11: no JWT of another kind passes for it.
@@ -181,12 +171,11 @@ function identityOf(assertion: string, expected: ExpectedIdentity): Subject {
   const claims = claimsSchema.safeParse(jwtPart(payload)).data;
   if (!claims)
     throw refuse('it lacks one of iss, sub, aud, client_id, resource and exp, or names several servers');
-  if (claims.iss !== expected.provider) throw refuse('its issuer is another identity provider');
-  if ([claims.aud].flat()[0] !== expected.audience)
-    throw refuse(`its audience is not ${quoted(expected.audience)}`);
-  if (claims.client_id !== expected.clientId) throw refuse('it is for another client');
-  if ([claims.resource].flat().some((one) => one !== expected.resource))
-    throw refuse(`its resource is not ${quoted(expected.resource)}`);
-  if (claims.exp * 1000 <= expected.now) throw refuse('it has expired');
+  if (claims.iss !== provider.issuer) throw refuse('its issuer is another identity provider');
+  if ([claims.aud].flat()[0] !== server.issuer) throw refuse(`its audience is not ${quoted(server.issuer)}`);
+  if (claims.client_id !== registration.clientId) throw refuse('it is for another client');
+  if ([claims.resource].flat().some((one) => one !== resource))
+    throw refuse(`its resource is not ${quoted(resource)}`);
+  if (claims.exp * 1000 <= now) throw refuse('it has expired');
   return { issuer: claims.iss, subject: claims.sub };
 }

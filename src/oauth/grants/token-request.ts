@@ -133,7 +133,11 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
 export async function requestAccessToken(
   request: GrantRequest,
   http: Http,
-  { parameters, subject, ...how }: Pick<TokenRequest, 'grantType' | 'parameters' | 'failure'> & AboutSubject,
+  {
+    parameters,
+    subject,
+    ...how
+  }: Pick<TokenRequest, 'grantType' | 'parameters' | 'failure'> & Pick<SentRequest, 'subject'>,
 ): Promise<TokenResponse> {
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
@@ -147,10 +151,6 @@ export async function requestAccessToken(
   });
   const sent = { ...request, requestedAt, subject };
   return { ...processTokenFields(requireTokenFields(outcome), sent, http), refreshToken: undefined };
-}
-
-interface AboutSubject {
-  readonly subject?: Subject;
 }
 
 /** The checked tokens of the response. Throws its refusal, token_invalid and audience_mismatch. */
