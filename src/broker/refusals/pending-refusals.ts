@@ -157,6 +157,8 @@ function cameStateless(
 }
 
 /** The page's time ran out. */
+export class PageTimedOut extends KeyturnError {}
+
 export function nobodyCame(page: PageQuestion): KeyturnError {
   const { issuer, hint, ifForgotten, stateless } = page;
   if (stateless !== undefined) return cameStateless(page, stateless);
@@ -169,7 +171,7 @@ export function nobodyCame(page: PageQuestion): KeyturnError {
     ifForgotten === undefined ? '' : ways[ifForgotten],
     hint === undefined ? '' : `. If the page shows an error: ${hint}.`,
   ];
-  return new KeyturnError('login_required', `You did not sign in at ${issuer} within ten minutes.`, {
+  return new PageTimedOut('login_required', `You did not sign in at ${issuer} within ten minutes.`, {
     hint: hints.join(''),
   });
 }

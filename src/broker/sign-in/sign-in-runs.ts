@@ -11,7 +11,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
-import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
+import { anotherPageFirst, PageTimedOut, stillPending } from '../refusals/pending-refusals.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
@@ -108,9 +108,15 @@ export class SignInRuns {
     // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
     if (isNewClient || (page?.ifForgotten === 'register' && !this.#runs.isAwaited(key))) page?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
-    const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
+    const start = (signal: AbortSignal): Promise<SignIn> => this.#noted(request, signal);
+    const isJoining = this.#runs.has(key);
+    const run = this.#runs.join(key, start, caller);
     if (isNewClient) this.#holdAutomatic(asked);
-    return run;
+    return run.catch((error: unknown) => {
+      // The time of the other caller's page is over: this caller gets a new page.
+      if (isJoining && error instanceof PageTimedOut) return this.#runs.join(key, start, caller);
+      throw error;
+    });
   }
 
   #noted(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {

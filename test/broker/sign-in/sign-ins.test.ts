@@ -60,6 +60,21 @@ it('a request that comes while tokens are stored joins the sign-in: one page', a
 });
 
 describe('a sign-in page', () => {
+  it('of the user’s is followed by another one for who joined it as its time ended', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const first = refusal(rig.login({ timeout: 60 * minute }));
+    await rig.question('signIn');
+    rig.clock.advance(10 * minute - 1);
+    const second = rig.login({ timeout: 60 * minute });
+    await turnOfEvents();
+    rig.person.isThere = true;
+    rig.clock.advance(1);
+    expect(await first).toMatchObject({ reason: 'login_required' });
+    expect((await second).state).toEqual({ kind: 'active' });
+    expect(rig.pages).toHaveLength(2);
+  });
+
   it('PROMISE-5: that nobody answers is the last one until the user acts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
