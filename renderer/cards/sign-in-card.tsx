@@ -12,8 +12,7 @@ import { useAction } from '../state/store.ts';
 import { AddressFact, Facts, TextFact } from '../parts/facts.tsx';
 import { Field, Form } from '../parts/field.tsx';
 import { Address, UntrustedText, Host } from '../parts/untrusted-text.tsx';
-import { Notice } from '../parts/notice.tsx';
-import { Refused } from '../parts/refused.tsx';
+import { Notice, Refused } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 

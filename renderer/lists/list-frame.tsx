@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { Button } from '../parts/button.tsx';
-import { Refused } from '../parts/refused.tsx';
+import { Refused } from '../parts/notice.tsx';
 import { rereadAll } from '../state/store.ts';
 import type { ListState } from '../state/store.ts';
 import { strings } from '../base/strings.ts';

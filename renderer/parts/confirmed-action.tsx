@@ -11,7 +11,7 @@ import { announce } from '../state/announcement.ts';
 import { useAction } from '../state/store.ts';
 import type { Action } from '../state/store.ts';
 import { ConfirmActions, Dialog } from './dialog.tsx';
-import { Refused } from './refused.tsx';
+import { Refused } from './notice.tsx';
 
 interface ConfirmedActionProps {
   /** On the button that asks. */

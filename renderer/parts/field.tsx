@@ -1,6 +1,6 @@
 /** A form, and a field of it with its label and what to know about it. */
 import type { Action } from '../state/store.ts';
-import { Refused } from './refused.tsx';
+import { Refused } from './notice.tsx';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 

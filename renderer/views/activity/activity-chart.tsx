@@ -7,7 +7,7 @@ import { strings } from '../../base/strings.ts';
 import { useList } from '../../state/store.ts';
 import type { ActiveHour } from '../../base/views.ts';
 import { formatCount, formatHour, formatList, formatNumber, formatTime } from '../../base/format.ts';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 
 const words = strings.activity;
 

@@ -9,7 +9,7 @@ import { AuditEntry } from './audit-entry.tsx';
 import { useAction, useList } from '../../state/store.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { LongList } from '../../lists/long-list.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { goTo } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
 import { ViewHead } from '../view-head.tsx';

@@ -13,7 +13,7 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { Address, UntrustedText, Name } from '../../parts/untrusted-text.tsx';
 import { useAction } from '../../state/store.ts';
 

@@ -12,7 +12,7 @@ import type { Action } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Address, Name } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { Form } from '../../parts/field.tsx';
 import { strings } from '../../base/strings.ts';

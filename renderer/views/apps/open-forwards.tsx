@@ -7,7 +7,7 @@ import { LongList } from '../../lists/long-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { UntrustedLines, UntrustedText, Name } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { strings } from '../../base/strings.ts';

@@ -7,7 +7,7 @@ import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ApiKeyPlace } from '../../parts/facts.tsx';
 import { revokePermission, ManageAccessDialog } from './manage-access-dialog.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { Mark } from '../../parts/state-mark.tsx';

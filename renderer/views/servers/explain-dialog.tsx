@@ -8,7 +8,7 @@ import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { SignInNotices } from './sign-in-notices.tsx';
 import { call } from '../../state/store.ts';
 import { useNow } from '../../state/now.ts';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { SignInState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Explanation, SignIn, Refusal } from '../../base/views.ts';

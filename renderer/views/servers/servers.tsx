@@ -6,7 +6,7 @@ import { strings } from '../../base/strings.ts';
 import type { SignIn, ListedApiKey } from '../../base/views.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { unnamed } from '../../parts/facts.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { SignInState, Mark } from '../../parts/state-mark.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { goTo } from '../../state/route.ts';

@@ -6,7 +6,7 @@ import type { SignIn, Receipt } from '../../base/views.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmActions, Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { unnamed, AddressFact, Fact, Facts } from '../../parts/facts.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { ExplainDialog } from './explain-dialog.tsx';

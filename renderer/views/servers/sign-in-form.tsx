@@ -11,8 +11,7 @@ import type { ParamsOn, Refusal } from '../../base/views.ts';
 import { SignInCard } from '../../cards/sign-in-card.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { Field, Form, Switch } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Notice, Refused } from '../../parts/notice.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
 

@@ -6,7 +6,7 @@ import { useAction, useList } from '../../state/store.ts';
 import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SignIn, Status } from '../../base/views.ts';
 

@@ -10,7 +10,7 @@ import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { Field, Form } from '../../parts/field.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { announce } from '../../state/announcement.ts';

@@ -7,8 +7,7 @@ import { ListRow } from '../../lists/list-row.tsx';
 import { Choice, Field, FoldedForm } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, exceptionTarget } from '../../base/untrusted-text.ts';
-import { Notice } from '../../parts/notice.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Notice, Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ExceptionName, Status } from '../../base/views.ts';
 

@@ -3,7 +3,7 @@ import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { Choice } from '../../parts/field.tsx';
 import type { Option } from '../../parts/field.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SettableName, SettingDetail, SettingValue } from '../../base/views.ts';
 

@@ -3,7 +3,7 @@ import { strings } from '../../base/strings.ts';
 import type { SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Switch } from '../../parts/field.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { goTo } from '../../state/route.ts';
 import { useAction, useList } from '../../state/store.ts';

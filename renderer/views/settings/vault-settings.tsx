@@ -5,7 +5,7 @@ import { strings } from '../../base/strings.ts';
 import type { SettingDetail, Status } from '../../base/views.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field, FoldedForm } from '../../parts/field.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';

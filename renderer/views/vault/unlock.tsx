@@ -10,7 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { useAction } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/field.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Status } from '../../base/views.ts';
 

@@ -5,7 +5,7 @@ import { useAction, useList } from '../../state/store.ts';
 import { formatNumber } from '../../base/format.ts';
 import { Switch } from '../../parts/field.tsx';
 import { Icon, Logo } from '../../parts/icon.tsx';
-import { Refused } from '../../parts/refused.tsx';
+import { Refused } from '../../parts/notice.tsx';
 import { leaveFor } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
 import { SignInForm } from '../servers/sign-in-form.tsx';
