@@ -36,12 +36,11 @@ export const appMethods = {
   }),
 
   'request.answer': ({ broker }, _caller, { id, answer, scope, duration, account }) => {
+    const { seconds, ...terms } = duration ?? {};
     broker.parts.approvalRequests.answer(id, answer, {
-      ...(scope === undefined ? {} : { scope: parseScope(scope) }),
-      ...(duration?.run === undefined ? {} : { run: duration.run }),
-      ...(duration?.once === undefined ? {} : { once: duration.once }),
-      ...(duration?.asBefore === undefined ? {} : { asBefore: duration.asBefore }),
-      ...(duration?.seconds === undefined ? {} : { time: duration.seconds * 1000 }),
+      ...terms,
+      scope: scope === undefined ? undefined : parseScope(scope),
+      time: seconds && seconds * 1000,
       account,
     });
   },

@@ -61,10 +61,7 @@ export const tokenMethods = {
     const challenge = params.challenge && challengeFrom(params.challenge);
     const rejection = { appId: brokerAppId(caller), token, operation, hasWorked, challenge };
     const { isReplaced, pause } = broker.rejections.reject(rejection);
-    return {
-      rejected: isReplaced,
-      ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }),
-    };
+    return { rejected: isReplaced, retryAfter: pause && Math.ceil(pause / 1000) };
   },
 
   'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
