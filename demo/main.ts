@@ -113,7 +113,7 @@ async function paired(stage: Stage, you: Person, name: string): Promise<Program>
   const program = pairProgram(stage, name, (code) =>
     printStep(`${name} asks the broker to be paired and shows the code ${code}`),
   );
-  // A refusal may come while the person's answer is still on its way; it is thrown below all the same.
+  // A refusal may come while the user's answer is still on its way; it is thrown below all the same.
   program.catch(() => undefined);
   await you.answer('pair');
   return program;

@@ -1,5 +1,5 @@
 /**
- * The person at the broker: answers the broker's questions, on the terminal or, with nobody there, by
+ * The user at the broker: answers the broker's questions, on the terminal or, with nobody there, by
  * saying yes and saying so.
  */
 import { createInterface } from 'node:readline/promises';

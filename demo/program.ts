@@ -23,7 +23,7 @@ export interface Place {
   readonly onRequest: (request: Request) => void;
 }
 
-/** Pairs a program: it shows a code, the person compares it with the broker's. */
+/** Pairs a program: it shows a code, the user compares it with the broker's. */
 export async function pairProgram(
   stage: Stage,
   name: string,

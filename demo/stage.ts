@@ -1,7 +1,7 @@
 /**
  * The demo's stage: real servers, a real daemon in a home of its own, and the `keyturn` command.
  *
- * Invariant: everything lies in one temporary folder and goes with it; the person's own home,
+ * Invariant: everything lies in one temporary folder and goes with it; the user's own home,
  * keychain and browser profile are never touched.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A headless user agent: signs in and consents at the demo's authorization server, as a person with
+ * A headless user agent: signs in and consents at the demo's authorization server, as a user with
  * a browser would, and hands the answer to the loopback redirect URI.
  *
  *     node demo/user-agent.ts [--account NAME] [--deny] URL

@@ -24,7 +24,7 @@ if (place) render(<App />, place);
 
 /**
  * Keeps the focus on the page: where the element that had it goes away with its row or its dialog, the view has it. A
- * person at the keyboard goes on there, not at the top of the window.
+ * user at the keyboard goes on there, not at the top of the window.
  */
 function keepFocus(): void {
   let last: EventTarget | null = null;

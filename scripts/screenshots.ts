@@ -8,7 +8,7 @@
  *
  *   npm run screenshots                            those of the documents, to docs/images
  *   npm run screenshots -- FOLDER WIDTH            the same to look at, in another width
- *   npm run screenshots -- --every FOLDER WIDTH    every state that a person can meet
+ *   npm run screenshots -- --every FOLDER WIDTH    every state that a user can meet
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';

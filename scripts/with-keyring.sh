@@ -5,7 +5,7 @@
 #
 #   sh scripts/with-keyring.sh npx vitest run test/vault
 #
-# KEYTURN_TEST_KEYRING=1 tells the tests that they write to this keyring, not to a person's.
+# KEYTURN_TEST_KEYRING=1 tells the tests that they write to this keyring, not to a user's.
 set -eu
 
 if [ $# -eq 0 ]; then

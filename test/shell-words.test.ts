@@ -1,4 +1,4 @@
-/** Commands that a person may copy: what a server, a file or a program named is one argument there, and no code. */
+/** Commands that a user may copy: what a server, a file or a program named is one argument there, and no code. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

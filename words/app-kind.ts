@@ -1,6 +1,6 @@
 /** Who asks, as far as a sentence depends on it: the argument `who` of a message (a choice of ICU). */
 
-/** The name under which the keyturn command asks; any program of the person's can. */
+/** The name under which the keyturn command asks; any program of the user's can. */
 export const commandName = 'cli';
 
 export type AppKind = 'command' | 'app';

@@ -2,7 +2,7 @@
  * What a window may ask of the main process: one table of names and schemas, for both ends.
  *
  * Invariant: no row answers a secret, the address of a proxy included, and none hands out a token. A field in which a
- * person types one (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
+ * user types one (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';

@@ -41,7 +41,7 @@ async function rules(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   ];
 }
 
-/** Properties of a session, each with its value while the session's person uses the screen. */
+/** Properties of a session, each with its value while the session's user uses the screen. */
 const inUse: Readonly<Record<string, RegExp>> = {
   Active: /\bboolean true$/,
   LockedHint: /\bboolean false$/,

@@ -1,6 +1,6 @@
 /**
  * Scopes in words: the server's own text, and what it means where everybody agrees on that; each with a box where the
- * person chooses.
+ * user chooses.
  *
  * Invariant: before a decision, what changes or deletes looks riskier than what only reads, and comes first.
  */

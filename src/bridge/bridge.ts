@@ -13,7 +13,7 @@ import type { Connection } from '../client/connection.ts';
 import { machineTime, type Time } from '../client/takeover.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
-import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
+import { duplicateId, userLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
 import { lastAnswers, lastWords, maxRequests, slowBytes, parentLook } from './base/limits.ts';
 import {
   type Answer,
@@ -214,7 +214,7 @@ class Bridge {
         : new KeyturnError('internal', 'The bridge failed. This is a fault of Keyturn’s; please report it.', {
             cause: error,
           });
-    this.#options.say(personLine(known));
+    this.#options.say(userLine(known));
     return known;
   }
 

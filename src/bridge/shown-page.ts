@@ -142,11 +142,11 @@ export function afterPages(shown: readonly PageAnswer[]): string {
   const name = names.at(-1) ?? '';
   switch (last?.action) {
     case 'accept':
-      return `Keyturn: the server wants pages opened before it does this. The person has opened: ${names.join(', ')}. Send the request again when they are done there.`;
+      return `Keyturn: the server wants pages opened before it does this. The user has opened: ${names.join(', ')}. Send the request again when they are done there.`;
     case 'decline':
-      return `Keyturn: the server wants ${name} opened before it does this, and the person said no. The request did not run.`;
+      return `Keyturn: the server wants ${name} opened before it does this, and the user denied it. The request did not run.`;
     default: {
-      const { message = 'Nobody has said yes.', hint = '' } = last?.trouble ?? {};
+      const { message = 'Nobody has approved it.', hint = '' } = last?.trouble ?? {};
       return `Keyturn: the server wants ${name} opened before it does this, and it was not. ${message} ${hint === '' ? 'Approve that in Keyturn, then send the request again.' : hint} The request did not run.`;
     }
   }

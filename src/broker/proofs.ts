@@ -56,13 +56,13 @@ export class Proofs {
     const signIn = found && signIns.byId(found.signInId);
     if (!signIn || !found.token.handedTo.has(appId) || !isLiving(signIn)) throw noSuchToken();
     const { token } = found;
-    const { proofKey, accessToken } = token;
-    if (!proofKey) throw needsNoProof();
+    const { dpopKey, accessToken } = token;
+    if (!dpopKey) throw needsNoProof();
     const url = new URL(text);
     const endpoint = this.#endpointOf(appId, url, signIn, token);
     // The MCP server's own clock if it is known; else the authorization server's.
     const time = serverTime(network(endpoint), { issuer: signIn.issuer, tokenEndpoint: url.href });
-    const proof = proofKey.proof({ method, url, accessToken, nonce, time });
+    const proof = dpopKey.proof({ method, url, accessToken, nonce, time });
     this.#note(appId, endpoint, signIn, token);
     return proof;
   }
@@ -146,7 +146,7 @@ function outside({ origin, pathname }: URL, { resource }: SignIn): KeyturnError 
     'resource_mismatch',
     `${quoted(origin + pathname)} is outside what this app may reach with the token for ${quoted(resource)}.`,
     {
-      rule: 'A proof is for the origin and path that a person approved',
+      rule: 'A proof is for the origin and path that a user approved',
       hint: 'Send the token only to the endpoint that it was asked for.',
     },
   );

@@ -190,7 +190,7 @@ export class RequestSignIns {
 
   #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
     if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
-    // Where the user entered a client that needs no person, only discovery tells whether it is for this server.
+    // Where the user entered a client that needs no user, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;
     if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
     this.#signInRuns.pages.refusePaused(endpoint);

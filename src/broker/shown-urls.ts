@@ -31,7 +31,7 @@ export interface UrlRequest {
   readonly signal: AbortSignal;
 }
 
-/** `decline`: the user said no. `cancel`: they put it off, or gave no answer. */
+/** `decline`: the user denied it. `cancel`: they dismissed it, or gave no answer. */
 export type UrlAction = 'accept' | 'decline' | 'cancel';
 
 /** Addresses of one app that may wait behind the one on the card: more than that is no dialogue. */

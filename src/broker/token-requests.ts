@@ -332,7 +332,7 @@ export class TokenRequests {
       const row = { app: apps.nameOf(request.appId), endpoint, signIn: id, resource, issuer, scope };
       audit.note({ event: 'token', outcome: 'ok', ...row, fingerprint: token.fingerprint });
     }
-    const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
+    const tokenType = token.dpopKey ? 'DPoP' : 'Bearer';
     return {
       kind: 'token',
       token: { accessToken, tokenType, tokenId, expiresAt, scope, resource, account, issuer },

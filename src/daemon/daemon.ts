@@ -1,7 +1,7 @@
 /**
  * Starts the daemon (home, lock, composition, socket) and stops it in reverse order.
  *
- * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no person. Stopping finishes
+ * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no user. Stopping finishes
  * rotations that are under way, so that no refresh token is lost between the server's answer and the vault
  * (shutdown.ts).
  */

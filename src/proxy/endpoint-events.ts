@@ -173,6 +173,6 @@ class LineEnds {
 function tooLong(): KeyturnError {
   const problem = 'the MCP server names an address for messages that is too long';
   return new KeyturnError('resource_mismatch', problem, {
-    rule: 'A token goes to the origin that a person approved',
+    rule: 'A token goes to the origin that a user approved',
   });
 }

@@ -68,6 +68,6 @@ export function messageUrl(named: string, streamUrl: string): string {
   const url = URL.parse(named, streamUrl);
   if (url && url.origin === new URL(streamUrl).origin) return url.href;
   throw new KeyturnError('resource_mismatch', 'the MCP server wants its messages at another origin', {
-    rule: 'A token goes to the origin that a person approved',
+    rule: 'A token goes to the origin that a user approved',
   });
 }

@@ -84,7 +84,7 @@ function refusalIn({ status }: Response): KeyturnError | undefined {
   if (status < 300 || status >= 400 || status === 304) return undefined;
   const problem = 'the MCP server redirects out of the address that you allowed';
   return new KeyturnError('resource_mismatch', problem, {
-    rule: 'A token goes to the origin and path that a person approved, redirects included',
+    rule: 'A token goes to the origin and path that a user approved, redirects included',
     hint: 'Add a proxy for the new address: keyturn proxy add URL',
   });
 }

@@ -71,7 +71,7 @@ const clients: Readonly<Record<string, Client>> = {
     title: 'Claude Code',
     user: movedBy('CLAUDE_CONFIG_DIR', '.claude.json', '.claude.json'),
     project: ['.mcp.json'],
-    // The second: what it keeps for one folder, for this person only.
+    // The second: what it keeps for one folder, for this user only.
     ways: [['mcpServers'], ['projects', '*', 'mcpServers']],
   },
   'claude-desktop': {

@@ -9,7 +9,7 @@
 import type { KeyObject } from 'node:crypto';
 import { reasonOf } from '../base/errors.ts';
 import { rootItem } from './base/item-store.ts';
-import { lockedVault, MissingItem, personIsAsked, VaultError } from './base/trouble.ts';
+import { lockedVault, MissingItem, userIsAsked, VaultError } from './base/trouble.ts';
 import { newestItem } from './base/vault.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
@@ -92,8 +92,7 @@ export class VaultGuard implements Vault {
    */
   hold(): () => void {
     const before = this.#watch.block;
-    if (!this.#watch.isOpen)
-      this.#watch.block = { state: before?.state ?? 'waiting', error: personIsAsked() };
+    if (!this.#watch.isOpen) this.#watch.block = { state: before?.state ?? 'waiting', error: userIsAsked() };
     return () => {
       this.#watch.block = before;
     };

@@ -49,7 +49,7 @@ describe('a headless broker in a home of the app', () => {
     expect(await line.request('settings.get')).not.toHaveProperty('settings.httpsProxy');
   });
 
-  it('is released by the person in the window alone', async () => {
+  it('is released by the user in the window alone', async () => {
     const home = await closedDesk();
     const first = await openHeadless(home);
     await expect(first.line.request('home.allowCommand', { isAllowed: true })).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('a headless broker in a home of the app', () => {
 const place = { app: 'cli', resource: 'https://server.invalid/mcp' };
 const allow = { ...place, decision: 'allow' };
 
-describe('what the person denies right after an unlock, while it is stored', () => {
+describe('what the user denies right after an unlock, while it is stored', () => {
   it.each([
     ['permission.revoke', place],
     ['permission.set', allow],

@@ -69,11 +69,11 @@ afterAll(async () => {
 beforeEach(() => reached.splice(0));
 
 interface Step {
-  /** What the person typed. */
+  /** What the user typed. */
   readonly endpoint: string;
   /** Hosts that are asked, in order. */
   readonly hosts: readonly string[];
-  /** Which URLs are of a host that the person confirmed. */
+  /** Which URLs are of a host that the user confirmed. */
   readonly confirmed?: (url: string) => boolean;
 }
 

@@ -15,7 +15,7 @@ const allowed = { app: 'cli', resource, decision: 'allow' } as const;
 const wanted = { resource, interaction: 'never' };
 const paused = { reason: 'paused', hint: expect.stringContaining('keyturn resume') };
 
-/** A home that the person paused at a desk; the function puts back every file of the time before. */
+/** A home that the user paused at a desk; the function puts back every file of the time before. */
 async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
   const home = newHome({ vault: 'keychain' });
   const { owner, stop } = await openDesk(home);

@@ -1,4 +1,4 @@
-/** Where a person must be asked and nobody can, nothing is given: the questions with a time of their own. */
+/** Where a user must be asked and nobody can, nothing is given: the questions with a time of their own. */
 import { createSecretKey } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { questionTimeout } from '../../src/broker/approval-requests/approval-requests.ts';

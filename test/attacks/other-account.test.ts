@@ -1,4 +1,4 @@
-/** What the sign-ins at a server give no program without the person’s yes: another account, and scopes beyond the card. */
+/** What the sign-ins at a server give no program without the user’s approval: another account, and scopes beyond the card. */
 import { describe, expect, it } from 'vitest';
 import { signInMethods } from '../../src/daemon/methods/sign-in-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -20,7 +20,7 @@ async function victim(): Promise<Rig> {
   return rig;
 }
 
-/** A second sign-in stands at the same endpoint, newer than the first: the person said yes to it. */
+/** A second sign-in stands at the same endpoint, newer than the first: the user approved to it. */
 async function bobIsKept(rig: Rig): Promise<void> {
   rig.person.account = 'bob';
   const login = rig.login({ scope: openid });

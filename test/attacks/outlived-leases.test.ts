@@ -1,4 +1,4 @@
-/** Attack: a program tries to keep access beyond what the person gave it: for one token, one run, or a time. */
+/** Attack: a program tries to keep access beyond what the user gave it: for one token, one run, or a time. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -42,7 +42,7 @@ async function allowed(home: TestHome, program: Program, ...how: readonly string
   expect(await waiting).toBe('token');
 }
 
-describe('what a person allowed for one run', () => {
+describe('what a user allowed for one run', () => {
   it('DOOR-6: ends with its connection, process, start and broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['sign-in', 'list']);

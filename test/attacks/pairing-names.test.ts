@@ -1,4 +1,4 @@
-/** Attack: a new program takes a name that a person would take for the name of another program. */
+/** Attack: a new program takes a name that a user would take for the name of another program. */
 import { describe, expect, it } from 'vitest';
 import { Apps, appSchema } from '../../src/broker/records/app.ts';
 import { RawClient, startRig } from '../ipc/rig.ts';
@@ -33,7 +33,7 @@ describe('a program that asks to be paired', () => {
     );
   });
 
-  it('is refused a name that another one took while the person was asked', async () => {
+  it('is refused a name that another one took while the user was asked', async () => {
     const clients = await paired();
     await expect(clients.add('Editor', 1)).rejects.toMatchObject({ reason: 'conflict' });
     // From elsewhere it is another name.

@@ -1,6 +1,6 @@
 /**
  * Another program of the user's holds the owner's key while the app runs, and wants its own account, or its own issuer,
- * behind what the person allowed.
+ * behind what the user allowed.
  */
 import { describe, expect, it } from 'vitest';
 import { connectAsOwner } from '../../src/client/connect.ts';

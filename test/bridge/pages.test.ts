@@ -109,7 +109,7 @@ describe.each([
 });
 
 describe('a page in the middle of a call', () => {
-  it('is not opened where the broker refuses to show it, and the person is told why', async () => {
+  it('is not opened where the broker refuses to show it, and the user is told why', async () => {
     const { client, said } = await opened(await statefulServer(statefulShop), {}, async () => {
       throw new KeyturnError('insecure_url', 'Refused to show an address.');
     });
@@ -193,7 +193,7 @@ describe('a request that the server refuses until pages were opened', () => {
   it('is answered with the no, and further pages are not asked about', async () => {
     const { error, shown, count } = await refusalOf('decline');
     expect(shown).toHaveLength(1);
-    expect(error.message).toMatch(/the person said no\. The request did not run\./);
+    expect(error.message).toMatch(/the user said no\. The request did not run\./);
     expect(count).toBe(1);
   });
 

@@ -37,7 +37,7 @@ async function skip(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > skipped) await untilAborted(new Promise<never>(() => undefined), signal);
 }
 
-/** `toBridge` and `fromBridge`: what the client writes, and what it reads. `said`: what the person was told. */
+/** `toBridge` and `fromBridge`: what the client writes, and what it reads. `said`: what the user was told. */
 export async function startBridge(
   endpoint: URL,
   connection?: () => Promise<Connection>,

@@ -1,4 +1,4 @@
-/** Which of its accounts a program uses, and what the person is asked once. */
+/** Which of its accounts a program uses, and what the user is asked once. */
 import { describe, expect, it } from 'vitest';
 import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';

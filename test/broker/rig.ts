@@ -1,7 +1,7 @@
 /**
  * The broker's real parts, put together as the daemon does it, over a temporary folder.
  *
- * Invariant: nothing is faked but time and the person: requests go to a real server, tokens into a
+ * Invariant: nothing is faked but time and the user: requests go to a real server, tokens into a
  * real vault, redirects to a real listener. All of it ends with the test.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -37,7 +37,7 @@ export interface Surroundings {
   readonly fetch: Fetch;
   /** The endpoint that requests are for unless they say otherwise. */
   readonly endpoint: string;
-  /** Signs in at an authorization URL, as a person would. */
+  /** Signs in at an authorization URL, as a user would. */
   visit(url: string, person: Person): Promise<unknown>;
 }
 

@@ -84,8 +84,8 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
       query.has('resource') ? (JSON.parse(answer) as Record<string, string>) : undefined),
   'the user registers': ({ world }, client) =>
     world.authorizationServer.addClient(JSON.parse(client) as Partial<BentClient>),
-  'the person opens': ({ world }, url) => world.signIn(url),
-  'the person enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
+  'the user opens': ({ world }, url) => world.signIn(url),
+  'the user enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),
   'the broker resets the home': ({ home }) => owner.resetHome(home),
   'an app pairs as': ({ home }, name) => paired(home, name),

@@ -1,5 +1,5 @@
 /**
- * The desktop host over the double: a real daemon, and pages of a real Chromium. What a person does with it
+ * The desktop host over the double: a real daemon, and pages of a real Chromium. What a user does with it
  * is in test/journeys/.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -215,7 +215,7 @@ describe('one app', () => {
       expect(denied.ok).toBe(true);
     });
 
-    it('keeps preferences, and exports the activity to the file that the person chose', async () => {
+    it('keeps preferences, and exports the activity to the file that the user chose', async () => {
       const { home, page } = desk;
       expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
       double.savePath = path.join(home.folder, 'activity.csv');

@@ -15,7 +15,7 @@ beforeEach(() => {
   guard.cardShown(['q1']);
 });
 
-describe('a card that was before the person', () => {
+describe('a card that was before the user', () => {
   it('can be approved by a press, once', () => {
     pass(minViewTime);
     guard.input('mouseDown');

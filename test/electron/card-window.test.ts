@@ -46,7 +46,7 @@ describe('the card window', () => {
     const shown = question();
     const [notification] = double.notifications;
     const loads: string[] = [];
-    // A page that is loaded anew forgets what the person chose on it.
+    // A page that is loaded anew forgets what the user chose on it.
     window.loadURL = async (url) => void loads.push(url);
     await opened.clickNotification('A command wants to');
     await until('it is in front', () => window.isFocused());

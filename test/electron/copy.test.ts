@@ -1,4 +1,4 @@
-/** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
+/** What a window may put where the user pastes: a text that it shows, after a press, and nothing else. */
 import process from 'node:process';
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * Starts the built app in a real Electron for a test: its pages can be driven by Chromium's debugging protocol, and what
- * a person sees outside the windows (picture and menu of the tray, notifications) is told to the test.
+ * a user sees outside the windows (picture and menu of the tray, notifications) is told to the test.
  *
  * Invariant: the app's own files run unchanged, with its sandbox and its check of the command line. The port of the
  * protocol is asked for in code, which no command line can do. It runs unpacked only.

@@ -21,7 +21,7 @@ import { openBinary } from './binary.ts';
 /** The real Electron, if the run has one. */
 export const binary = process.env['KEYTURN_TEST_ELECTRON'];
 
-/** What the person has of the app: windows, icon, menu, notifications. */
+/** What the user has of the app: windows, icon, menu, notifications. */
 export interface App {
   /** The pages of the open windows, in the order in which they were opened. */
   pages(): Promise<readonly Page[]>;
@@ -78,7 +78,7 @@ export type Group = ReturnType<typeof openGroup>;
 
 /**
  * Starts the app on this home; it ends with the test, unless told otherwise. Where the app asks at its start about the
- * settings that the home is made with, the person says yes.
+ * settings that the home is made with, the user says yes.
  */
 export async function openApp(
   home: TestHome,

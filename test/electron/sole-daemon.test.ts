@@ -18,7 +18,7 @@ describe('a headless broker that has the home', () => {
     await home.ok(['app', 'allow', 'cli', resource]);
     const old = await home.ok(['token', resource]);
     const held = world.holdTokenRequests();
-    // A broker with a memory vault that takes over knows no permission: who asks it may not wait for a person.
+    // A broker with a memory vault that takes over knows no permission: who asks it may not wait for a user.
     const refreshing = home.start(['token', resource, '--rejected-token-stdin', '--no-input'], {
       stdin: old,
     });
@@ -86,7 +86,7 @@ esac
     return { home, unit, asked: () => readFileSync(notes, 'utf8') };
   }
 
-  it('is let go once the person has the service removed, and the app starts', async () => {
+  it('is let go once the user has the service removed, and the app starts', async () => {
     const { home, unit, asked } = await heldHome();
     await startInDouble(home, ['--hidden'], { pressed: 0 });
     expect(double.messages).toEqual(['A background service already runs Keyturn']);
@@ -97,7 +97,7 @@ esac
     expect(asked()).toContain('--user disable --now keyturn.service keyturn.socket\n--user daemon-reload\n');
   });
 
-  it('stays where the person keeps the service, and the app says why it ends', async () => {
+  it('stays where the user keeps the service, and the app says why it ends', async () => {
     const { home, unit, asked } = await heldHome();
     await startInDouble(home, ['--hidden'], { pressed: 1 });
     expect(double.exitCode).toBe(1);

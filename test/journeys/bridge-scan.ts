@@ -1,7 +1,7 @@
 /**
  * The search for secrets in everything that crossed between the windows and the main process.
  *
- * Invariant: what a person types may go in (a passphrase, a client's secret, a pasted address with its
+ * Invariant: what a user types may go in (a passphrase, a client's secret, a pasted address with its
  * code) and comes back never. What was issued is known from the servers' own connections
  * (test/support/secrets.ts); keys and the vault's items are read here. Over the double only: nothing of a
  * real Electron tells what passes its bridge.

@@ -1,4 +1,4 @@
-/** What the person at a desk sees of a bridge: pages that its server wants opened, and what it waits for. */
+/** What the user at a desk sees of a bridge: pages that its server wants opened, and what it waits for. */
 import { expect, it } from 'vitest';
 import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
@@ -40,6 +40,6 @@ it('a server’s page is a card with its host; only a press in the window opens 
   const unwanted = await openCard(seat, 'asks you to open a page');
   await expect.poll(() => button(unwanted, 'Open').isEnabled()).toBe(true);
   await answerCard(unwanted, 'Don’t open');
-  await expect(unpaid).rejects.toThrow(/the person said no/);
+  await expect(unpaid).rejects.toThrow(/the user denied it/);
   expect(seat.tabs()).toHaveLength(1);
 });

@@ -2,7 +2,7 @@
  * A home as its person left it: its settings confirmed, and apps connected, perhaps with access. For a journey that
  * begins after that.
  *
- * Invariant: the broker's own code writes everything, and a person at a desk says yes to each question. That broker has
+ * Invariant: the broker's own code writes everything, and a user at a desk says yes to each question. That broker has
  * stopped before the app starts.
  */
 import { connect } from '../../src/client/index.ts';

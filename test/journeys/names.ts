@@ -1,4 +1,4 @@
-/** What several journeys press and read, by the names that a person, or a screen reader, finds there. */
+/** What several journeys press and read, by the names that a user, or a screen reader, finds there. */
 export const names = {
   notice: { pairing: 'wants to connect', asking: 'wants access' },
   tabs: {

@@ -1,5 +1,5 @@
 /**
- * The person at the desk: what they see and press, and the programs on their machine.
+ * The user at the desk: what they see and press, and the programs on their machine.
  *
  * Invariant: everything goes by what is on the screen: a row of the menu, a notification, a button by its
  * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. What happened
@@ -26,7 +26,7 @@ const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers'
 /** A home whose browser only notes what it should open. */
 export interface Desk {
   readonly home: TestHome;
-  /** The addresses that the browser was given so far: as many as a person would have tabs. */
+  /** The addresses that the browser was given so far: as many as a user would have tabs. */
   readonly tabs: () => readonly string[];
   /** Starts the app at this desk. */
   readonly openApp: (args?: readonly string[]) => Promise<App>;
@@ -131,7 +131,7 @@ export async function openCard({ app }: Seat, words: string): Promise<Page> {
 /** Presses an answer on the card once it may be pressed, and sees the card go: to the next one, or with its window. */
 export async function answerCard(card: Page, answer: string): Promise<void> {
   const here = card.url();
-  // As a person scrolls: "Allow" waits until every scope and server was in view.
+  // As a user scrolls: "Allow" waits until every scope and server was in view.
   for (const end of await card.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
   await button(card, answer).click();
   await until('the card goes', () => card.isClosed() || card.url() !== here);
@@ -152,7 +152,7 @@ export async function tab({ tabs }: Desk, count: number): Promise<string> {
 export const placeIn = ({ protectedServer: { resource }, signIn }: TestWorld) => ({ resource, signIn });
 
 /**
- * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
+ * A desk where `editor` was connected and allowed until that is revoked, and the user signed in once: all of it
  * before the app started, so that no tab is open.
  */
 export async function usedSeat(world: TestWorld) {

@@ -1,5 +1,5 @@
 /**
- * The whole way of a person who connects an app, at every width of a window, in the light and in the dark: what they
+ * The whole way of a user who connects an app, at every width of a window, in the light and in the dark: what they
  * press is counted.
  */
 import type { Page } from 'playwright';
@@ -20,7 +20,7 @@ let seat: Seat;
 type Way = readonly [width: number, theme: 'light' | 'dark', besides: number];
 
 /**
- * CSS pixels: how wide the windows are that the person uses, and at which widths besides all of it has to be readable
+ * CSS pixels: how wide the windows are that the user uses, and at which widths besides all of it has to be readable
  * and pressable. A narrow window shows one thing at a time. What is where doesn't depend on the theme, so each has one
  * of them; every-state.test.ts has both.
  */
@@ -42,7 +42,7 @@ async function isWhole(page: Page, [width, theme, besides]: Way): Promise<void> 
 async function count(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`if (window.presses === undefined) {
     window.presses = 0;
-    // A label presses its box besides: that is one press of the person's.
+    // A label presses its box besides: that is one press of the user's.
     document.addEventListener('pointerdown', () => { window.presses += 1; }, true);
   }`);
   return () => page.evaluate<number>('window.presses');

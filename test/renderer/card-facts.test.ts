@@ -8,7 +8,7 @@ import { openDetails, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
-/** What the page says in words of its own, or what is no fact for the person. */
+/** What the page says in words of its own, or what is no fact for the user. */
 const worded: ReadonlySet<string> = new Set([
   'id',
   'card',

@@ -1,4 +1,4 @@
-/** How the windows' page tells times: the nearest whole number of the unit that a person would use. */
+/** How the windows' page tells times: the nearest whole number of the unit that a user would use. */
 import { describe, expect, it } from 'vitest';
 import { formatDuration, formatRelative } from '../../renderer/base/format.ts';
 

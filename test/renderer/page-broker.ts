@@ -1,5 +1,5 @@
 /**
- * A person's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
+ * A user's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
  * programs that pair and ask.
  *
  * Invariant: the page's calls go the way they go in the app (electron/windows/, then the owner's methods), and everything that crosses is kept, for tests that look for what must not.
@@ -94,19 +94,19 @@ export async function startPageBroker() {
     world,
     daemon,
     owner,
-    /** The person's home folder, in which the clients keep their files. Nothing is in it. */
+    /** The user's home folder, in which the clients keep their files. Nothing is in it. */
     personHome: person,
     /** What the main process keeps for itself. */
     preferences,
     screenLock,
     /** Ids of the questions whose card was on the screen. */
     shownCards,
-    /** Ids of the sign-ins whose page the person had opened. */
+    /** Ids of the sign-ins whose page the user had opened. */
     openedPages,
     /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
     asked,
     answered,
-    /** Waits for the person's word; `onCode` gets the six digits. */
+    /** Waits for the user's word; `onCode` gets the six digits. */
     pairing,
     resource: world.protectedServer.resource,
     answer: async (channel: unknown, params: unknown) => {

@@ -28,7 +28,7 @@ export function windowsOfTests(): (options: WindowOptions) => Promise<PageWindow
   };
 }
 
-/** Answers as the example desk does, but for `other`, and notes what the person says to cards. */
+/** Answers as the example desk does, but for `other`, and notes what the user says to cards. */
 export function notingAnswers(other: Parameters<typeof exampleAnswer>[0]) {
   const answers: unknown[] = [];
   const example = exampleAnswer(other);

@@ -82,7 +82,7 @@ describe('a list with one thing beside it', () => {
     });
     const shown = page.locator('article h3');
     await shown.getByText('calendar.example').waitFor();
-    // Another one needs the person now, and stands above it.
+    // Another one needs the user now, and stands above it.
     signIns = exampleSignIns.map((signIn) =>
       signIn.id === 'g4' ? { ...signIn, state: 'signInRequired' } : signIn,
     );

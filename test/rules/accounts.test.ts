@@ -1,4 +1,4 @@
-/** As whom a sign-in is: the person's names for accounts, the server's subjects, and what a page is told of them. */
+/** As whom a sign-in is: the user's names for accounts, the server's subjects, and what a page is told of them. */
 import { describe, expect, it } from 'vitest';
 import type { Ground } from './ground.ts';
 import { ground, parameter, refused, stepUp } from './ground.ts';
@@ -29,7 +29,7 @@ async function answered(
 }
 
 describe('a label', () => {
-  it('B-7: is the person’s own name for an account, and the subject stays the server’s', async () => {
+  it('B-7: is the user’s own name for an account, and the subject stays the server’s', async () => {
     const all = await ground();
     const { rig } = all;
     expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });
@@ -57,7 +57,7 @@ describe('a label', () => {
 });
 
 describe('a step-up that comes back as another account', () => {
-  it('B-7: goes on with it if the person keeps it and allows it to the program', async () => {
+  it('B-7: goes on with it if the user keeps it and allows it to the program', async () => {
     const all = await bobAtThePage();
     const { rig } = all;
     const asked = rig.ask(stepUp('write'));

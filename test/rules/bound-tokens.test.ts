@@ -126,7 +126,7 @@ describe('a proof for a program', () => {
     expect(rig.texts().join('\n')).toContain('"event":"proof"');
   });
 
-  it('is refused for any URL outside the endpoint that the person approved', async () => {
+  it('is refused for any URL outside the endpoint that the user approved', async () => {
     const { rig, prove } = await proving();
     const { origin } = new URL(rig.endpoint);
     for (const url of [

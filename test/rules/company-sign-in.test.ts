@@ -1,4 +1,4 @@
-/** The person's own sign-in at the company's identity provider, which is behind those at several servers. */
+/** The user's own sign-in at the company's identity provider, which is behind those at several servers. */
 import { describe, expect, it } from 'vitest';
 import { enter, ground, never, refused, tokenRequests } from './ground.ts';
 import { asOwner } from './wire.ts';

@@ -1,7 +1,7 @@
 /**
  * Where the rules are proved: the broker's real parts in a bent world, one of its own for each test.
  *
- * Invariant: whatever a test bends ends with it; the person at the browser only follows redirects.
+ * Invariant: whatever a test bends ends with it; the user at the browser only follows redirects.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -77,7 +77,7 @@ export async function refused(promise: Promise<unknown>): Promise<KeyturnError> 
   throw error;
 }
 
-/** All words of an error that a person or a log may see. */
+/** All words of an error that a user or a log may see. */
 export function words({ message, hint = '', rule = '' }: KeyturnError): string {
   return [message, hint, rule].join(' ');
 }

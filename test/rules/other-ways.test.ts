@@ -97,7 +97,7 @@ async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
 }
 
 describe('a code on another device', () => {
-  it('B-27 P-6: finishes the sign-in once the person has approved it', async () => {
+  it('B-27 P-6: finishes the sign-in once the user has approved it', async () => {
     const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
     await poll(1);
     authorizationServer.approveDevice(userCode);

@@ -15,7 +15,7 @@ async function advertising(values: readonly string[], options: GroundOptions = {
   return all;
 }
 
-/** Bob signs in where alice is expected, and the person says no to it. */
+/** Bob signs in where alice is expected, and the user says no to it. */
 async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void> {
   authorizationServer.settings.subject = 'bob';
   const login = refused(rig.login({ scope: openid, account: 'alice' }));

@@ -28,7 +28,7 @@ const errors: readonly (readonly [string, string])[] = [
 ];
 
 describe('a refresh that the server refuses', () => {
-  it.each(errors)('W-8: with %s is tried three times, and then a person signs in', async (code, reason) => {
+  it.each(errors)('W-8: with %s is tried three times, and then a user signs in', async (code, reason) => {
     const all = await refusing(json({ error: code }, 400));
     const { rig, authorizationServer, restarted } = all;
     const kept = await keptItem(rig);
@@ -112,7 +112,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
     authorizationServer.bend.tokenRequest = undefined;
-    // What the person mends counts for narrower tokens at once.
+    // What the user mends counts for narrower tokens at once.
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
     expect((await rig.ask({ appId: 'reader', ...never })).scope).toEqual(['read']);
   });

@@ -67,7 +67,7 @@ describe('a step-up', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('U-2: that names no scope asks the person before it goes beyond the permission', async () => {
+  it('U-2: that names no scope asks the user before it goes beyond the permission', async () => {
     const { rig } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
     await rig.allow('editor', ['read']);
     await rig.ask();

@@ -1,4 +1,4 @@
-/** Tokens without a person: client credentials and enterprise-managed authorization, off unless entered. */
+/** Tokens without a user: client credentials and enterprise-managed authorization, off unless entered. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { unlinkSync, writeFileSync } from 'node:fs';

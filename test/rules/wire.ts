@@ -12,7 +12,7 @@ import type { Rig } from '../broker/rig.ts';
 
 type Call = (method: string, params?: unknown) => Promise<unknown>;
 
-/** `approve`: a person sits at this host. */
+/** `approve`: a user sits at this host. */
 export const asOwner = (rig: Pick<Rig, 'broker'>, person: Pick<Services, 'approve'> = {}): Call =>
   callAs(rig, { appId: 'owner', role: 'owner' }, person);
 

@@ -52,7 +52,7 @@ describe('a planted secret', () => {
         return String(error);
       }
     };
-    const secret = JSON.stringify({ proofKey: privateKey.export({ format: 'jwk' }) });
+    const secret = JSON.stringify({ dpopKey: privateKey.export({ format: 'jwk' }) });
     for (const text of [secret, JSON.stringify(secret), secret.replaceAll(':', ': ')]) {
       expect(found(text)).toMatch(/document\.json[^]*private key[^]*stdout/);
     }

@@ -71,7 +71,7 @@ export interface RunOptions {
 export interface HomeOptions {
   readonly world?: TestWorld;
   readonly vault?: 'memory' | 'keychain';
-  /** The person at the browser: flags of demo/user-agent.ts, e.g. `--deny`. */
+  /** The user at the browser: flags of demo/user-agent.ts, e.g. `--deny`. */
   readonly person?: string;
   /** A command in place of that person; a function where it has to know the world. */
   readonly browser?: string | ((world: TestWorld) => string);
@@ -325,7 +325,7 @@ function worldVariables(world: TestWorld, { browser, person }: HomeOptions): Rec
   };
 }
 
-/** The keyring that scripts/with-keyring.sh made; never a person's own. */
+/** The keyring that scripts/with-keyring.sh made; never a user's own. */
 function sessionBus(): Record<string, string> {
   const address = process.env['DBUS_SESSION_BUS_ADDRESS'];
   if (address && process.env['KEYTURN_TEST_KEYRING'] === '1') return { DBUS_SESSION_BUS_ADDRESS: address };

@@ -2,7 +2,7 @@
  * The search for secrets at the end of every home's life: its files, and all that its commands printed.
  *
  * Invariant: nothing is left out but what is named here: the key files that invariant 1 (dev/internals.md)
- * names, files that the person named on the command line, access tokens where `keyturn token` prints them, and
+ * names, files that the user named on the command line, access tokens where `keyturn token` prints them, and
  * tokens and API keys where `keyturn headers` does. A finding ends the test; the secret itself is never repeated.
  */
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -56,13 +56,13 @@ export function scan({ folder, printed }: { readonly folder: string; readonly pr
   return numbers;
 }
 
-/** These are there to print one, to whatever the person connects their output to. */
+/** These are there to print one, to whatever the user connects their output to. */
 function isPrintedByDesign([command]: readonly string[], kind: Finding['kind']): boolean {
   const isToken = kind === 'access token';
   return command === 'token' ? isToken : command === 'headers' && (isToken || kind === 'API key');
 }
 
-/** Options by which a person names a file of their own that holds a secret (docs/reference/cli.md). */
+/** Options by which a user names a file of their own that holds a secret (docs/reference/cli.md). */
 const secretFiles = ['--private-key', '--id-token-file', '--client-secret-file'];
 
 function namedFiles(args: readonly string[]): string[] {

@@ -87,7 +87,7 @@ export async function openWorld(options: WorldOptions = {}) {
     }),
     /** A headless person: follows an authorization URL to the loopback address. */
     signIn,
-    /** A person who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
+    /** A user who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
     browser: (flags?: string) => browser.command(flags),
     /** The next `count` token requests get this answer instead of a token; 503 unless told otherwise. */
     failTokenRequests(count: number, verdict: TokenVerdict = { status: 503 }) {

@@ -80,7 +80,7 @@ describe('a guard that is shut', () => {
   });
 });
 
-describe('while a person is asked to unlock the vault', () => {
+describe('while a user is asked to unlock the vault', () => {
   test('other calls fail at once, and succeed afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();

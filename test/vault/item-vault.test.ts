@@ -128,7 +128,7 @@ describe('the root key', () => {
     const root = keychain.items.get(rootItem);
     keychain.isLocked = true;
     await expect(vaultOver(keychain).root()).rejects.toMatchObject({ reason: 'locked' });
-    // A person opens it when it is asked to store something.
+    // A user opens it when it is asked to store something.
     const asked: ItemStore = {
       ...keychain,
       createRoot(fresh) {

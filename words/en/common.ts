@@ -99,7 +99,7 @@ export const common = {
     noneHint: 'Requests from apps and sign-ins appear here.',
   },
 
-  /** Why a vault needs the person, above every view. */
+  /** Why a vault needs the user, above every view. */
   vaultBanner: {
     new: 'Keyturn has no passphrase yet. Apps get no access until you choose one.',
     locked: 'Keyturn is locked. Apps get no access until you unlock it.',

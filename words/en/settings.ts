@@ -234,9 +234,9 @@ export const settings = {
     use: 'Used for',
     uses: {
       signIns: 'sign-ins',
-      client_credentials: 'tokens without a person (client credentials)',
-      'id-jag': 'tokens without a person (the company’s identity provider)',
-      'jwt-bearer': 'tokens without a person (workload identity)',
+      client_credentials: 'tokens without a user (client credentials)',
+      'id-jag': 'tokens without a user (the company’s identity provider)',
+      'jwt-bearer': 'tokens without a user (workload identity)',
     },
     redirectUri: 'Redirect URI',
     registered: 'Registered',

@@ -1,6 +1,6 @@
 /**
  * Connects the apps on this computer that reach servers by themselves: shows what would change, and changes what the
- * person ticked.
+ * user ticked.
  *
  * Invariant: nothing is changed before a press, and only what stood on the screen. The main process has the files.
  */

@@ -186,7 +186,7 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
 }
 
 /** A refusal as the user reads it, on one line. */
-export function personLine(error: KeyturnError): string {
+export function userLine(error: KeyturnError): string {
   return `keyturn bridge: ${sentences(error)} (${error.reason})`;
 }
 

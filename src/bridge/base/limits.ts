@@ -49,9 +49,9 @@ export const parkedFor = 600_000;
 export const connectTime = 10_000;
 
 /** Seconds that the broker waits for the user: the SDK's clients give up a request after 60. */
-export const personWait = 45;
+export const userWait = 45;
 
-/** Milliseconds for a new session after the first. Longer than `personWait`: its token may wait for the user too. */
+/** Milliseconds for a new session after the first. Longer than `userWait`: its token may wait for the user too. */
 export const renewal = 50_000;
 
 /** Subscriptions that are made again in a new session, and characters of the URI of each. */

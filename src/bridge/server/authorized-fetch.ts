@@ -8,7 +8,7 @@ import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
 import { fetchWithin } from '../../client/redirects.ts';
-import { personWait } from '../base/limits.ts';
+import { userWait } from '../base/limits.ts';
 import { withCookies } from './cookies.ts';
 
 /** What one request is for. */
@@ -48,7 +48,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       get interaction() {
         return purposes.getStore()?.isListening ? ('never' as const) : ('allow' as const);
       },
-      timeout: personWait,
+      timeout: userWait,
       kinds: ['token', 'apiKey'],
       alsoAt: () => purposes.getStore()?.named,
     } as const;

@@ -33,10 +33,10 @@ export interface AskedResource {
 export async function askResource(parts: BrokerParts, request: ResourceRequest): Promise<AskedResource> {
   // Metadata of the endpoint, not of its origin: an MCP server doesn't speak for others on the same host.
   const what = `resource ${request.endpoint}`;
-  return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
+  return parts.rests.ask({ what, isByUser: isByUser(request) }, () => askResourceNow(parts, request));
 }
 
-const isByPerson = ({ isAutomatic = true }: ResourceRequest): boolean => !isAutomatic;
+const isByUser = ({ isAutomatic = true }: ResourceRequest): boolean => !isAutomatic;
 
 async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Promise<AskedResource> {
   const http = parts.network(request.endpoint);
@@ -69,9 +69,7 @@ export async function askServer(
 ): Promise<AuthorizationServer> {
   const { servers, rests } = parts;
   const what = `metadata ${place.identifier}`;
-  return rests.ask({ what, isByPerson: isByPerson(request) }, () =>
-    servers.discover(request.endpoint, place),
-  );
+  return rests.ask({ what, isByUser: isByUser(request) }, () => servers.discover(request.endpoint, place));
 }
 
 export function isNamed({ issuer, server }: SignIn, offered: readonly string[]): boolean {

@@ -1,7 +1,7 @@
 /**
  * When default endpoints may be used. They are guessed from the MCP server's URL.
  *
- * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no person, no client that was entered
+ * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no user, no client that was entered
  * for the issuer, and no client secret.
  */
 import type { BrokerParts } from '../parts.ts';

@@ -7,7 +7,7 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord, detailsOf } from '../../base/errors.ts';
-import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
+import { requirePkceForUser } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.ts';
 import { requireDeviceEndpoint } from '../../oauth/grants/device.ts';
@@ -199,7 +199,7 @@ function requireUsable(
 export function requireSignIn(parts: BrokerParts, server: AuthorizationServer, method: SignInMethod): void {
   if (method === 'device') requireDeviceEndpoint(server);
   else requireAuthorizationEndpoint(server);
-  requirePkceForPerson(server);
+  requirePkceForUser(server);
   chooseIdentity(parts, server);
 }
 

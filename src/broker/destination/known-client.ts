@@ -22,7 +22,7 @@ export interface Identity {
 export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];
-  readonly isByPerson: boolean;
+  readonly isByUser: boolean;
 }
 
 /** Our registration at this issuer, if there is one. RFC 7591 §3.2.1: the end of its secret is the server's own time. */

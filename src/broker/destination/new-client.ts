@@ -90,8 +90,8 @@ async function register(
   http: Http,
   wanted: WantedClient,
 ): Promise<RegistrationRecord> {
-  const { now: _now, isByPerson, ...request } = wanted;
-  const asking = { what: `registration ${server.issuer}`, isByPerson };
+  const { now: _now, isByUser, ...request } = wanted;
+  const asking = { what: `registration ${server.issuer}`, isByUser };
   const { registration, clientSecret } = await parts.rests.ask(asking, () =>
     registerDynamically(server, { redirectUris, ...request }, http),
   );

@@ -10,7 +10,7 @@
  */
 import { KeyturnError, reasonOf, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { ClientRejected, PersonWanted } from '../../oauth/grants/token-failure.ts';
+import { ClientRejected, UserWanted } from '../../oauth/grants/token-failure.ts';
 import type { SignInState } from '../records/sign-in.ts';
 
 /** Milliseconds: a server in trouble that answers in JSON has time to recover. */
@@ -101,7 +101,7 @@ function kindOf(error: KeyturnError): string {
       ? 'it does not know Keyturn’s OAuth client, or not with this secret (invalid_client)'
       : `Keyturn’s OAuth client may not refresh tokens there (${error.code})`;
   }
-  if (error instanceof PersonWanted) return `it wants you to sign in there (${error.code})`;
+  if (error instanceof UserWanted) return `it wants you to sign in there (${error.code})`;
   return kinds.get(error.reason) ?? `it is refused for the reason ${error.reason}`;
 }
 

@@ -199,7 +199,7 @@ export function serverResting(name: string, left: number): Unreachable {
 }
 
 /** `last`: the server's last failure. `left`: milliseconds; a user's own sign-in may try sooner than an app. */
-export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
+export function resting(last: Unreachable, left: number, isByUser: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);
   return new Unreachable(
     last.reason,
@@ -207,7 +207,7 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
     {
       ...detailsOf(last),
       rule: 'Keyturn waits before it asks a server that failed again, and obeys its Retry-After',
-      hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
+      hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByUser ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
       retryAfter: seconds,
     },
   );

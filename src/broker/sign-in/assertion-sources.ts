@@ -48,10 +48,10 @@ export interface AssertionUse {
   /** Whom the assertion is for. */
   readonly issuer: string;
   /** The user acts: the pauses end. */
-  readonly isByPerson: boolean;
+  readonly isByUser: boolean;
 }
 
-export interface IdTokenUse extends Pick<AssertionUse, 'isByPerson'> {
+export interface IdTokenUse extends Pick<AssertionUse, 'isByUser'> {
   readonly file: string;
   readonly resource: string;
   /** The sign-in to renew. Another person's token is refused for that one only. */
@@ -70,22 +70,22 @@ export class AssertionSources {
 
   /** Reads the assertion and hands it to `redeem`. Throws `assertion_invalid`, and what `redeem` throws. */
   async use<T>(
-    { source, issuer, isByPerson }: AssertionUse,
+    { source, issuer, isByUser }: AssertionUse,
     redeem: (assertion: string) => Promise<T>,
   ): Promise<T> {
     const key = JSON.stringify([source, issuer]);
-    if (isByPerson) this.#failures.delete(key);
+    if (isByUser) this.#failures.delete(key);
     const assertion = await this.#reading(source, () => this.#read(key, source));
     return this.#unlessRefused(key, assertion, redeem);
   }
 
   /** Reads the ID token and hands it to `redeem`. Throws `file_unreadable`, and what `redeem` throws. */
   async useIdToken<T>(
-    { file, resource, signInId, isByPerson }: IdTokenUse,
+    { file, resource, signInId, isByUser }: IdTokenUse,
     redeem: (idToken: string) => Promise<T>,
   ): Promise<T> {
     const key = JSON.stringify([file, resource, signInId]);
-    if (isByPerson) this.#failures.delete(key);
+    if (isByUser) this.#failures.delete(key);
     const text = await readSecretFile(file, { maxLength, refused: (why) => noIdToken(file, why) });
     const idToken = text.trim();
     if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(idToken)) throw noIdToken(file, 'it holds something else');

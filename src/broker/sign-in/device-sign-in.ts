@@ -69,18 +69,18 @@ async function prepare(
   context: SignInContext,
   refused: ClientRefusal | undefined,
 ): Promise<{ readonly identity: Identity; readonly device: GrantRequest }> {
-  const { request, destination, proofKey } = context;
+  const { request, destination, dpopKey } = context;
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
   const asked = registeredScope(destination, context.scope);
-  const wanted = { ...asked, isDevice: true, isByPerson: !request.isAutomatic };
+  const wanted = { ...asked, isDevice: true, isByUser: !request.isAutomatic };
   const identity = await prepareIdentity(parts, server, http, wanted, refused);
   const { record } = identity;
   const clientSecret = await parts.registrations.secret(record);
   const scope = askedScope(context, record);
   const exceptions = exceptionsAt(parts, request.endpoint, destination);
   const { registration } = record;
-  const device = { server, registration, clientSecret, resource, exceptions, scope, proofKey };
+  const device = { server, registration, clientSecret, resource, exceptions, scope, dpopKey };
   return { identity, device };
 }
 

@@ -1,6 +1,6 @@
 /**
  * What becomes of the tokens of a sign-in: stored, or given back to their server. If another account signed in, the
- * person is asked whether to keep it.
+ * user is asked whether to keep it.
  *
  * Invariants: only an approval keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
@@ -68,7 +68,7 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
 }
 
 /**
- * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
+ * Client credentials and a workload name no user, so there is no question about the account. An identity assertion
  * names one: for another one than before an app's request ends, and only the user can say yes.
  */
 export async function storeUnattended(

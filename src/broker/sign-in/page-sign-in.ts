@@ -48,7 +48,7 @@ export async function signInByPage(
 
 /** A user who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
 function withoutPrompts(context: SignInContext, { saidBy }: ClientRefusal): SignInContext {
-  return saidBy === 'person' ? { ...context, options: { ...context.options, prompts: [] } } : context;
+  return saidBy === 'user' ? { ...context, options: { ...context.options, prompts: [] } } : context;
 }
 
 interface OnePage {
@@ -66,7 +66,7 @@ async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promi
   const { parts, context, signal } = page;
   const { request, destination } = context;
   const http = parts.network(request.endpoint);
-  const wanted = { ...registeredScope(destination, context.scope), isByPerson: !request.isAutomatic };
+  const wanted = { ...registeredScope(destination, context.scope), isByUser: !request.isAutomatic };
   const redirect = await prepareRedirect(parts, destination.server, http, wanted, refused);
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
@@ -80,7 +80,7 @@ async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promi
     if (callback === 'errorPage') {
       // OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere.
       const error = clientRefused(destination.server, 'shows an error where its sign-in page should be');
-      return await instead(page, shown, error, 'person');
+      return await instead(page, shown, error, 'user');
     }
     return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
   } finally {
@@ -120,7 +120,7 @@ function instead(
 
 function authorizationRequest(
   parts: BrokerParts,
-  { request, destination, scope, proofKey, options: { prompts, loginHint } }: SignInContext,
+  { request, destination, scope, dpopKey, options: { prompts, loginHint } }: SignInContext,
   { record, receiver, isNew }: Redirect,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
   const { server, resource } = destination;
@@ -134,7 +134,7 @@ function authorizationRequest(
     scope,
     loginHint,
     prompt: prompts.join(' ') || undefined,
-    proofKey,
+    dpopKey,
   });
 }
 

@@ -17,7 +17,7 @@ import type { Identity } from '../destination/known-client.ts';
 export interface ClientRefusal {
   readonly record: RegistrationRecord;
   /** The server refused it, or the user reports that its page shows an error. */
-  readonly saidBy: 'server' | 'person';
+  readonly saidBy: 'server' | 'user';
   /** The user wants a new client. */
   readonly isFresh?: boolean;
 }
@@ -31,7 +31,7 @@ function clientToReplace(
   if (!record) return undefined;
   const { source, issuer, clientId } = record.registration;
   if (source === 'preregistered') throw enteredClientStays(issuer, clientId);
-  return { record, saidBy: 'person', isFresh: true };
+  return { record, saidBy: 'user', isFresh: true };
 }
 
 /** The result of a sign-in with one client: a value, or a refused client that another may replace. */

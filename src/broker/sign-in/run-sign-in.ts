@@ -10,7 +10,7 @@ import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
-import { ProofKey } from '../../oauth/client/proof-key.ts';
+import { DpopKey } from '../../oauth/client/dpop-key.ts';
 import { RegistrationRequired, requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withoutOfflineAccess, withOfflineAccess } from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
@@ -37,7 +37,7 @@ export async function runSignIn(
   onPage: OnPage,
   signal: AbortSignal,
 ): Promise<SignIn> {
-  const asking = { what: `sign-in ${request.endpoint}`, isByPerson: !request.isAutomatic };
+  const asking = { what: `sign-in ${request.endpoint}`, isByUser: !request.isAutomatic };
   try {
     return await parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
   } catch (error) {
@@ -79,8 +79,8 @@ async function signInNow(
       : await pageOptions(parts, { ...request, server, scope });
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   // Each sign-in has a new key: what an earlier one signed doesn't fit the new tokens.
-  const proofKey = destination.isBound ? ProofKey.create() : undefined;
-  const context = { request, destination, scope, options, proofKey };
+  const dpopKey = destination.isBound ? DpopKey.create() : undefined;
+  const context = { request, destination, scope, options, dpopKey };
   if (record) {
     const visit = (): Promise<SignIn> =>
       withItem(parts, async (reserved) =>
@@ -95,7 +95,7 @@ async function signInNow(
       return visit();
     });
   }
-  if (request.isUnattended) throw needsPerson(request.endpoint);
+  if (request.isUnattended) throw needsUser(request.endpoint);
   // No client is registered and no page opens if the question about the account could not be asked.
   await parts.approvalRequests.requireAskable();
   refuseMovedClient(parts, destination);
@@ -206,11 +206,11 @@ async function visitUnattended(
   record: RegistrationRecord,
   signal: AbortSignal,
 ): Promise<SignIn> {
-  const { destination, scope, request, proofKey } = context;
+  const { destination, scope, request, dpopKey } = context;
   const { endpoint, signInId, isAutomatic } = request;
   const exceptions = exceptionsAt(parts, endpoint, destination);
-  const isByPerson = !isAutomatic;
-  const asked = { destination, record, scope, exceptions, proofKey, signInId, isByPerson, signal };
+  const isByUser = !isAutomatic;
+  const asked = { destination, record, scope, exceptions, dpopKey, signInId, isByUser, signal };
   return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
     storeUnattended(parts, context, { record, answer }, signal),
   );
@@ -235,7 +235,7 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
   return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);
 }
 
-function needsPerson(endpoint: string): KeyturnError {
+function needsUser(endpoint: string): KeyturnError {
   const problem = `A sign-in is needed for ${endpoint}, and this request may not ask anybody.`;
   return new KeyturnError('login_required', problem, {
     hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,

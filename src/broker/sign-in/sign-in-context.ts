@@ -3,7 +3,7 @@
  * that the kinds of sign-in and the code that chooses among them need not import each other.
  */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
-import type { ProofKey } from '../../oauth/client/proof-key.ts';
+import type { DpopKey } from '../../oauth/client/dpop-key.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SignIn } from '../records/sign-in.ts';
@@ -31,7 +31,7 @@ export interface SignInRequest extends SignInDetails {
   readonly isNewClient?: boolean;
   /** An app's request started it, not the user. */
   readonly isAutomatic: boolean;
-  /** No person may be asked: only sign-ins that need none are used. */
+  /** The user may not be asked: only sign-ins that need none are used. */
   readonly isUnattended: boolean;
   /** The sign-in to renew; absent if there is none. */
   readonly signInId?: string;
@@ -52,7 +52,7 @@ export interface SignInContext {
   /** The name that is reserved for the item with its tokens. */
   readonly item: string;
   /** The key that its tokens will be bound to; undefined for Bearer tokens. */
-  readonly proofKey: ProofKey | undefined;
+  readonly dpopKey: DpopKey | undefined;
 }
 
 export interface IssuedTokens {

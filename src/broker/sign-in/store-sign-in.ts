@@ -142,7 +142,7 @@ async function renew(
   const { request, issuer } = received;
   const { endpoint } = request;
   if (!found) throw endedMeanwhile(request);
-  if (isLiving(found) && found.isKeyBound && !received.answer.proofKey) throw unboundNow(endpoint, issuer);
+  if (isLiving(found) && found.isKeyBound && !received.answer.dpopKey) throw unboundNow(endpoint, issuer);
   const before = await refresher.secrets.readIfThere(found);
   const secret = await written(parts, received, before);
   const earlier = earlierOf(found, before, now);
@@ -208,7 +208,7 @@ function fieldsFrom({ signIns }: BrokerParts, { received, secret, found, now }: 
     requestedScope: [...requestedScope],
     state: { kind: 'active' },
     hasRefreshToken: secret.refreshToken !== undefined,
-    isKeyBound: secret.proofKey ? true : undefined,
+    isKeyBound: secret.dpopKey ? true : undefined,
     signedInAt: now,
     liveUntil: undefined,
     audience: answer.audience,
@@ -283,10 +283,10 @@ function endedMeanwhile({ endpoint }: SignInRequest): KeyturnError {
 
 /** An access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, { answer }: NewTokens, before: SignInSecret | undefined): SignInSecret {
-  const { refreshToken, accessToken: value, scope, proofKey, subject } = answer;
+  const { refreshToken, accessToken: value, scope, dpopKey, subject } = answer;
   const loginHint = subject?.loginHint ?? before?.loginHint;
   const rest = {
-    proofKey: proofKey?.toKept(),
+    dpopKey: dpopKey?.toKept(),
     scope: [...scope],
     loginHint,
     liveUntil: liveUntil(clock, before ?? {}, answer),

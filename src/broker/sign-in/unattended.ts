@@ -1,12 +1,12 @@
 /**
- * Sign-ins that need no person: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
+ * Sign-ins that need no user: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
  *
  * Invariant: used only where the user entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
 import type { BrokerParts } from '../parts.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
-import type { ProofKey } from '../../oauth/client/proof-key.ts';
+import type { DpopKey } from '../../oauth/client/dpop-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { discoverIdentityProvider, requestByIdentity } from '../../oauth/grants/id-jag.ts';
 import type { IdentityRequest } from '../../oauth/grants/id-jag.ts';
@@ -25,11 +25,11 @@ export interface UnattendedRequest {
   readonly record: RegistrationRecord;
   readonly scope: readonly string[] | undefined;
   readonly exceptions: Exceptions;
-  readonly proofKey: ProofKey | undefined;
+  readonly dpopKey: DpopKey | undefined;
   /** The sign-in to renew. */
   readonly signInId: string | undefined;
   /** The user's own sign-in, not an app's request. */
-  readonly isByPerson: boolean;
+  readonly isByUser: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export function unattendedRecord(
  */
 export async function requestUnattended<T>(
   parts: BrokerParts,
-  { destination, record, scope, exceptions, proofKey, signInId, isByPerson, signal }: UnattendedRequest,
+  { destination, record, scope, exceptions, dpopKey, signInId, isByUser, signal }: UnattendedRequest,
   http: Http,
   keep: (answer: TokenResponse) => Promise<T>,
 ): Promise<T> {
@@ -58,15 +58,15 @@ export async function requestUnattended<T>(
   const { server, resource } = destination;
   const clientSecret = await registrations.secret(record);
   const { registration } = record;
-  const request = { server, registration, clientSecret, resource, exceptions, scope, proofKey };
+  const request = { server, registration, clientSecret, resource, exceptions, scope, dpopKey };
   if (record.assertion !== undefined) {
-    const use = { source: record.assertion, issuer: server.issuer, isByPerson };
+    const use = { source: record.assertion, issuer: server.issuer, isByUser };
     return assertions.use(use, async (assertion) =>
       keep(await redeemWorkloadAssertion({ ...request, assertion }, http)),
     );
   }
   if (!record.idp) return keep(await requestClientCredentials(request, http));
-  const use = { idp: record.idp, resource, signInId, isByPerson, http, signal };
+  const use = { idp: record.idp, resource, signInId, isByUser, http, signal };
   return withCompanyCredentials(parts, use, async (credentials) =>
     keep(await requestByIdentity({ ...request, ...credentials }, http)),
   );

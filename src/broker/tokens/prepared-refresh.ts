@@ -55,7 +55,7 @@ export async function prepareRefresh(
       ...exceptions.for(...namesOfServers(signIn)),
       ...(isCompanySignIn(registrations, signIn) ? providerExceptions : {}),
     },
-    proofKey: secret.proofKey && cache.proofKey(signIn.id, secret.proofKey),
+    dpopKey: secret.dpopKey && cache.dpopKey(signIn.id, secret.dpopKey),
     scope,
   };
 }

@@ -15,7 +15,7 @@ import { resting, unreachableUntil } from '../refusals/refusals.ts';
 export interface Asking {
   readonly what: string;
   /** The user started it; else an app's request did. */
-  readonly isByPerson: boolean;
+  readonly isByUser: boolean;
 }
 
 /** Steady instants, in milliseconds. */
@@ -29,7 +29,7 @@ interface Rest {
 interface Failure extends Rest {
   readonly error: Unreachable;
   /** A user's last try. */
-  readonly personAt: number | undefined;
+  readonly userAt: number | undefined;
   readonly inARow: number;
 }
 
@@ -37,7 +37,7 @@ interface Failure extends Rest {
 const outages: readonly Reason[] = ['authorization_server_unreachable', 'mcp_server_unreachable'];
 
 /** Milliseconds. A user retries after fixing something; a loop in a script retries more often. */
-const personsPause = 10_000;
+const userPause = 10_000;
 
 /** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */
 const maxMemory = 2 * maxWait;
@@ -55,17 +55,17 @@ export class ServerRests {
   }
 
   /** Throws what `work` throws, and Unreachable with `retryAfter` if the server fails or rests. */
-  async ask<T>({ what, isByPerson }: Asking, work: () => Promise<T>): Promise<T> {
+  async ask<T>({ what, isByUser }: Asking, work: () => Promise<T>): Promise<T> {
     const last = this.#failures.get(what);
-    const left = last ? this.#left(last, isByPerson) : 0;
-    if (last && left > 0) throw new AtRest(resting(last.error, left, isByPerson), last.error, last);
+    const left = last ? this.#left(last, isByUser) : 0;
+    if (last && left > 0) throw new AtRest(resting(last.error, left, isByUser), last.error, last);
     try {
       const answer = await work();
       this.#failures.delete(what);
       return answer;
     } catch (error) {
       if (!(error instanceof Unreachable) || !outages.includes(error.reason)) throw error;
-      throw this.#failed({ what, isByPerson }, error);
+      throw this.#failed({ what, isByUser }, error);
     }
   }
 
@@ -77,25 +77,25 @@ export class ServerRests {
     }
   }
 
-  #left({ until, askedUntil, personAt }: Failure, isByPerson: boolean): number {
+  #left({ until, askedUntil, userAt }: Failure, isByUser: boolean): number {
     const now = this.#now();
-    const end = isByPerson ? Math.min(askedUntil, (personAt ?? -Infinity) + personsPause) : until;
+    const end = isByUser ? Math.min(askedUntil, (userAt ?? -Infinity) + userPause) : until;
     return Math.max(0, end - now);
   }
 
-  #failed({ what, isByPerson }: Asking, error: Unreachable): AtRest {
+  #failed({ what, isByUser }: Asking, error: Unreachable): AtRest {
     this.#prune();
     const now = this.#now();
     const last = this.#failures.get(what);
     const inARow = (last?.inARow ?? 0) + 1;
-    const personAt = isByPerson ? now : last?.personAt;
+    const userAt = isByUser ? now : last?.userAt;
     // A step within this one already rests: its error has the time and the failure.
     const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
     const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
     const ownEnd = now + backoffDelay(inARow, firstWait, maxWait);
     const rest = { until: Math.max(ownEnd, askedUntil, inner?.until ?? 0), askedUntil };
     this.#failures.delete(what);
-    this.#failures.set(what, { ...rest, error: failure, personAt, inARow });
+    this.#failures.set(what, { ...rest, error: failure, userAt, inARow });
     return new AtRest(unreachableUntil(error, rest.until - now), failure, rest);
   }
 

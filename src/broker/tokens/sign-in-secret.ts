@@ -8,7 +8,7 @@
  */
 import { z } from 'zod';
 import { quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
+import { dpopJwkSchema } from '../../oauth/client/dpop-key.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
@@ -40,7 +40,7 @@ const tokenFields = { value: z.string(), expiresAt: z.number().optional() };
 export const secretSchema = z.strictObject({
   refreshToken: z.string().optional(),
   /** The key that both tokens are bound to (RFC 9449); absent for Bearer tokens. */
-  proofKey: proofJwkSchema.optional(),
+  dpopKey: dpopJwkSchema.optional(),
   /** Only if there is no refresh token. `expiresAt` is absent if the server stated none. */
   accessToken: z
     .strictObject({ ...tokenFields, issuedAt: z.number(), scope: z.array(z.string()) })

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
-import { ProofKey, type ProofJwk } from '../../oauth/client/proof-key.ts';
+import { DpopKey, type DpopJwk } from '../../oauth/client/dpop-key.ts';
 
 export interface AccessToken {
   /** Names the token on the wire without showing it. */
@@ -22,7 +22,7 @@ export interface AccessToken {
   /** As granted. */
   readonly scope: readonly string[];
   /** The key that it is bound to; absent for a Bearer token. */
-  readonly proofKey?: ProofKey;
+  readonly dpopKey?: DpopKey;
   /** The ID token that came with it. A secret that goes to its own issuer only (sign-in/company-session.ts). */
   readonly idToken?: string;
   /** What the audit log calls it; absent until the log has the home's root key. */
@@ -142,9 +142,9 @@ export class TokenCache {
   }
 
   /** The sign-in's key, with the nonce that its server gave last, if one of its tokens is here. */
-  proofKey(signInId: string, kept: ProofJwk): ProofKey {
-    const key = new ProofKey(kept);
-    const used = this.of(signInId).map((token) => token.proofKey);
+  dpopKey(signInId: string, kept: DpopJwk): DpopKey {
+    const key = new DpopKey(kept);
+    const used = this.of(signInId).map((token) => token.dpopKey);
     return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
   }
 

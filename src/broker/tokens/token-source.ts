@@ -74,15 +74,15 @@ async function storedToken(
   { cache, refresher, signIns, clock }: SourceParts,
   signIn: SignIn,
 ): Promise<AccessToken | undefined> {
-  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(signIn);
+  const { accessToken: stored, dpopKey: kept } = await refresher.secrets.read(signIn);
   if (!stored || cache.isRejected(signIn.id, stored.value) || !signIns.isCurrent(signIn)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
   const expiresAt = stored.expiresAt === undefined ? Infinity : fromWall(clock, stored.expiresAt);
-  const proofKey = kept && cache.proofKey(signIn.id, kept);
+  const dpopKey = kept && cache.dpopKey(signIn.id, kept);
   // Another request may have read it meanwhile: one token has one id.
   return (
     cache.get(signIn.id, fullScope) ??
-    cache.put(signIn.id, fullScope, { accessToken, issuedAt, expiresAt, scope, proofKey })
+    cache.put(signIn.id, fullScope, { accessToken, issuedAt, expiresAt, scope, dpopKey })
   );
 }

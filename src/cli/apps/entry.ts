@@ -54,7 +54,7 @@ const defaultWait = 20_000;
 
 /**
  * The entry's connection, once it may have tokens, or the API key, for its server. Throws the refusal; where the
- * person has not answered within `wait`, an error that says what to do.
+ * user has not answered within `wait`, an error that says what to do.
  */
 export async function startEntry(
   entry: Entry,

@@ -21,7 +21,7 @@ export async function call<M extends MethodName>(
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
   const { isWidening } = await import('../../ipc/protocol/methods.ts');
-  // Where a user sits at the broker, that person has to say yes first.
+  // If the broker is the Keyturn app, the user approves there first.
   const mayAsk = connection.capabilities.includes(appCapability) && isWidening(method);
   try {
     const answer = connection.request(method, params);

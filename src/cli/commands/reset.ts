@@ -2,7 +2,7 @@
  * `keyturn reset`: the end of a home. Sign-ins are revoked, the vault is emptied, the files go, and what is
  * left is named.
  *
- * Invariant: nothing is ended or removed before the user said yes, on the terminal or by --yes.
+ * Invariant: nothing is ended or removed before the user approved it, on the terminal or by --yes.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * What a rule of a standard asks for, in plain words, and where to read on: a section's number says nothing to a
- * person.
+ * user.
  *
  * Invariant: every standard of which a refusal names only the section has a label here
  * (test/cli/terminal/rule-label.test.ts).
@@ -14,7 +14,7 @@ const labels: Readonly<Record<string, string>> = {
   'OAuth 2.1 §4.1.2 (state)': 'an answer must carry the state of its request',
   'OAuth 2.1 §4.1.2.1': 'the authorization server says why it refuses a sign-in',
   'OAuth 2.1 §4.1.2': 'an answer to a sign-in carries a code',
-  'OpenID Connect Core §3.1.2.6': 'the authorization server says that it needs the person',
+  'OpenID Connect Core §3.1.2.6': 'the authorization server says that it needs the user',
   'OpenID Connect Core §3.1.3.7 (nonce)': 'an ID token must carry the nonce of its request',
   'OpenID Connect Core §3.1.3.7': 'an ID token must be valid and meant for this client',
   'RFC 6749 §3.1': 'the form of an authorization endpoint',

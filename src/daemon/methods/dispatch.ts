@@ -166,7 +166,7 @@ async function widen(request: CheckedRequest): Promise<unknown> {
   const { broker, homeCheck, approve } = services;
   // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
   if (widens(broker, method, params)) await homeCheck.requireMayWiden();
-  // While the app runs, no command gives more before the user said yes.
+  // While the app runs, no command gives more before the user approved it.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
 }

@@ -2,7 +2,7 @@
  * The apps that proxies are: each address is one app, regardless of the program that uses it.
  *
  * Invariants: such an app is made without a question, since it may do nothing: its first request for a token asks the
- * person. Only the process of the proxies gets its key.
+ * user. Only the process of the proxies gets its key.
  */
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { App } from '../../broker/records/app.ts';

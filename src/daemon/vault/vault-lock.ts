@@ -21,7 +21,7 @@ import type { Secrets } from './secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Milliseconds for a user to find the keychain's question and type a password. */
-const personTimeout = 120_000;
+const userTimeout = 120_000;
 
 /** Milliseconds until the second look for a keychain that is missing, and at most: each look starts a process. */
 const firstLook = 60_000;
@@ -268,11 +268,11 @@ export class VaultLock {
     const { lockable, watch, bus } = this.#parts.secrets;
     watch.endPause();
     try {
-      await lockable.unlock(personTimeout, passphrase);
+      await lockable.unlock(userTimeout, passphrase);
     } catch (error) {
       if (!session || !(error instanceof VaultError) || error.kind !== 'absent') throw error;
       bus.adopt(session);
-      await lockable.unlock(personTimeout, passphrase).catch((second: unknown) => {
+      await lockable.unlock(userTimeout, passphrase).catch((second: unknown) => {
         bus.forget();
         throw second;
       });

@@ -142,7 +142,7 @@ export const homeMethods = {
   'oauthClient.set': {
     ...ownersWiden,
     params: registration,
-    /** The redirect URI to register at the issuer; absent for a client that needs no person. */
+    /** The redirect URI to register at the issuer; absent for a client that needs no user. */
     result: z.object({
       redirectUri: url.optional(),
       /** The client that was entered for that issuer before, the same one too. */

@@ -42,8 +42,8 @@ export interface NewPairing {
 
 export interface PairingDeps {
   /**
-   * Resolves when the user said yes, with what then makes the pairing: its key has to be used soon. Rejects with
-   * `pairing_denied` when they said no.
+   * Resolves when the user approved it, with what then makes the pairing: its key has to be used soon. Rejects with
+   * `pairing_denied` when they denied it.
    */
   readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
   /** Milliseconds since 1970. */

@@ -16,7 +16,7 @@ import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import { deadline, isSuccess, send } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import type { ProofKey } from './proof-key.ts';
+import type { DpopKey } from './dpop-key.ts';
 import { requireRegistrationIssuer } from './registration.ts';
 import { firstForm, formsAfter, isAboutRequest, rememberForm, secretsOf } from './secret-form.ts';
 import type { RequestContent, SecretForm } from './secret-form.ts';
@@ -39,7 +39,7 @@ export interface Exchange {
   /** Throws, or returns the answer for the library. */
   readonly processReply: (reply: HttpReply) => Response;
   /** Each request has a proof of this key (RFC 9449 §5). */
-  readonly proofKey?: ProofKey | undefined;
+  readonly dpopKey?: DpopKey | undefined;
 }
 
 /** Throws issuer_mismatch, and client_rejected if a secret or key is missing or unusable. */
@@ -75,19 +75,19 @@ export function clientConfiguration(client: OAuthClient, http: Http, exchange: E
 function sendThroughOurHttp(
   client: OAuthClient,
   http: Http,
-  { what, processReply, proofKey }: Exchange,
+  { what, processReply, dpopKey }: Exchange,
 ): CustomFetch {
   return async (url, { body, headers }) => {
     const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
     const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
       const content = form ? form.add(request) : request;
       // Made again for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
-      const filled = proofKey ? withProof(content, url, proofKey, serverTime(http, client.server)) : content;
+      const filled = dpopKey ? withProof(content, url, dpopKey, serverTime(http, client.server)) : content;
       const signal = deadline(http, requestTimeout);
       const sending = { ...filled, body: filled.body.toString(), signal };
       const outgoing = { ...sending, url, what, method: 'POST' } as const;
       const reply = await send(http, outgoing, 'authorization_server_unreachable');
-      proofKey?.noteIssuerNonce(reply.headers);
+      dpopKey?.noteIssuerNonce(reply.headers);
       return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };
     };
     const first = firstForm(client, http);
@@ -106,7 +106,7 @@ function sendThroughOurHttp(
 function withProof(
   { headers, body }: RequestContent,
   url: string,
-  key: ProofKey,
+  key: DpopKey,
   time: number,
 ): RequestContent {
   const dpop = key.proof({ method: 'POST', url: new URL(url), nonce: key.issuerNonce, time });

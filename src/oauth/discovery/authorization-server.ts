@@ -29,7 +29,7 @@ export interface TokenServer {
 }
 
 export interface AuthorizationServer extends TokenServer {
-  /** RFC 8414 §2: absent if no grant type of the server uses it. Then no person can sign in by a page. */
+  /** RFC 8414 §2: absent if no grant type of the server uses it. Then no user can sign in by a page. */
   readonly authorizationEndpoint?: string;
   readonly registrationEndpoint?: string;
   readonly scopesSupported?: readonly string[];
@@ -45,7 +45,7 @@ export interface AuthorizationServer extends TokenServer {
   /** Set if the server has no metadata: these are the default endpoints. */
   readonly isDefault?: true;
   /**
-   * Set if there is no authorization endpoint and S256 isn't listed: no person signs in there (`requirePkceForPerson`).
+   * Set if there is no authorization endpoint and S256 isn't listed: no user signs in there (`requirePkceForUser`).
    */
   readonly lacksPkce?: true;
   /** Until when this may be kept: milliseconds, steady. Undefined if that is not known. */
@@ -207,7 +207,7 @@ function statesPkce(
 }
 
 /** Spec, Mandatory security requirements 1: without S256 the client MUST refuse to proceed. Throws pkce_unsupported. */
-export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
+export function requirePkceForUser({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }
 

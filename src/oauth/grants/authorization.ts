@@ -13,7 +13,7 @@ import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';
-import type { ProofKey } from '../client/proof-key.ts';
+import type { DpopKey } from '../client/dpop-key.ts';
 import type { Registration } from '../client/registration.ts';
 import { scopeParameter } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
@@ -35,7 +35,7 @@ export interface StartedAuthorization extends RefusableRequest {
   /** The rules that the user had waived for this server when the sign-in began. */
   readonly exceptions?: Exceptions;
   /** The key that the code and its tokens are bound to. */
-  readonly proofKey?: ProofKey;
+  readonly dpopKey?: DpopKey;
 }
 
 export interface AuthorizationRequest extends Omit<GrantRequest, 'clientSecret'> {
@@ -72,7 +72,7 @@ export async function buildAuthorizationRequest(
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
     // RFC 9449 §10: with it the code is worth nothing without the key.
-    ...(request.proofKey === undefined ? {} : { dpop_jkt: request.proofKey.thumbprint }),
+    ...(request.dpopKey === undefined ? {} : { dpop_jkt: request.dpopKey.thumbprint }),
   };
   return { url: authorizationUrl(server, parameters), started };
 }
@@ -100,7 +100,7 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     scope: scope?.length === 0 ? undefined : scope,
     nonce: scope?.includes('openid') ? randomNonce() : undefined,
     exceptions: request.exceptions,
-    proofKey: request.proofKey,
+    dpopKey: request.dpopKey,
     mayBeUnknown: mayBeUnknown(request),
     prompt: request.prompt,
   };
@@ -238,6 +238,6 @@ export function requireAuthorizationEndpoint(server: AuthorizationServer): strin
     rule: 'RFC 8414 §2 (authorization_endpoint)',
     hint: offersDeviceGrant(server)
       ? 'It takes a sign-in by a code on another device: keyturn login URL --device'
-      : 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn oauth-client add --help',
+      : 'Its metadata names no authorization endpoint. It may be for clients without a user: keyturn oauth-client add --help',
   });
 }

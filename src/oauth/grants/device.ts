@@ -179,7 +179,7 @@ export async function pollDeviceAuthorization(
       if (error !== undefined && !isTransient(reply.status)) seen.error = error.code;
       return pollFailure(server, reply, http);
     },
-    proofKey: request.proofKey,
+    dpopKey: request.dpopKey,
     needsIdToken: request.exceptions?.needsIdToken,
   });
   if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };

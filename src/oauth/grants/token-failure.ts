@@ -134,7 +134,7 @@ export function refreshFailure(
     if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
       return notNarrowed(server, reply);
     if (error?.code === 'invalid_request') return requestRefused(server, error);
-    if (error !== undefined && wantsPerson(error.code)) return new PersonWanted(server, error);
+    if (error !== undefined && wantsPerson(error.code)) return new UserWanted(server, error);
     const failure = unreachable(server, reply, http, error);
     return !isNarrowed && mayBeRefusal(reply, error) ? new UnclearRefusal(failure) : failure;
   };
@@ -203,7 +203,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
 }
 
 /** Not a word about the refresh token: where the user is somewhere else again, the server may take it. */
-export class PersonWanted extends KeyturnError {
+export class UserWanted extends KeyturnError {
   /** One of those that `wantsPerson` knows. */
   readonly code: string;
 

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
+import type { DpopKey } from '../client/dpop-key.ts';
 import { isSuccess } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { resourceParameter } from '../base/exceptions.ts';
@@ -26,7 +26,7 @@ export interface TokenRequest {
   readonly parameters: Record<string, string>;
   readonly failure: (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError;
   /** The key that the token should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
+  readonly dpopKey?: DpopKey | undefined;
   /** The ID token is what is wanted: without a valid one the answer is refused. Else it only names the account. */
   readonly needsIdToken?: boolean | undefined;
   readonly nonce?: string | undefined;
@@ -58,12 +58,12 @@ export async function requestToken(
   http: Http,
   request: TokenRequest,
 ): Promise<TokenOutcome> {
-  const { proofKey } = request;
-  const nonce = proofKey?.issuerNonce;
+  const { dpopKey } = request;
+  const nonce = dpopKey?.issuerNonce;
   const { wantsNonce, ...first } = await requestOnce(client, http, request);
   // RFC 9449 §8: once with the nonce that the server gave. A server that wants another one each time gets no third
   // request. The library makes a new client assertion too, since a server takes each of them once.
-  if (!wantsNonce || proofKey?.issuerNonce === nonce) return first;
+  if (!wantsNonce || dpopKey?.issuerNonce === nonce) return first;
   const { wantsNonce: _, ...second } = await requestOnce(client, http, request);
   return second;
 }
@@ -73,10 +73,10 @@ async function requestOnce(
   http: Http,
   request: TokenRequest,
 ): Promise<TokenOutcome & { readonly wantsNonce?: boolean }> {
-  const { proofKey } = request;
+  const { dpopKey } = request;
   const answer: { fields?: TokenFields; wantsNonce?: boolean } = {};
   const processReply = (reply: HttpReply): Response => {
-    if (proofKey && oauthError(reply)?.code === 'use_dpop_nonce') answer.wantsNonce = true;
+    if (dpopKey && oauthError(reply)?.code === 'use_dpop_nonce') answer.wantsNonce = true;
     // RFC 6749 §5.1 says 200. Another 2xx may contain a rotated refresh token too, which must not be lost.
     const fields = isSuccess(reply.status) ? readTokenFields(reply) : undefined;
     if (fields === undefined) throw request.failure(client.server, reply, http);
@@ -84,7 +84,7 @@ async function requestOnce(
     return idTokenResponse(fields);
   };
   try {
-    const config = clientConfiguration(client, http, { what: 'the token endpoint', processReply, proofKey });
+    const config = clientConfiguration(client, http, { what: 'the token endpoint', processReply, dpopKey });
     const result = await genericGrantRequest(config, request.grantType, request.parameters);
     const claims = result.claims();
     return { ...answer, claims };
@@ -147,7 +147,7 @@ export async function requestAccessToken(
       ...resourceParameter(request.resource, request.exceptions),
       ...scopeParameter(request.scope),
     },
-    proofKey: request.proofKey,
+    dpopKey: request.dpopKey,
   });
   const sent = { ...request, requestedAt, subject };
   return { ...processTokenFields(requireTokenFields(outcome), sent, http), refreshToken: undefined };

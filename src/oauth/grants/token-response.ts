@@ -12,7 +12,7 @@ import { checkAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
-import type { ProofKey } from '../client/proof-key.ts';
+import type { DpopKey } from '../client/dpop-key.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { jwtPart } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
@@ -24,7 +24,7 @@ export interface TokenResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer' | 'DPoP';
   /** The key that the token is bound to; absent for a Bearer token. */
-  readonly proofKey?: ProofKey;
+  readonly dpopKey?: DpopKey;
   /** When the request was sent, so that a slow response doesn't lengthen the lifetime: milliseconds, steady. */
   readonly issuedAt: number;
   /** Milliseconds, steady. The earliest end that the response or the token states; Infinity if neither states one. */
@@ -98,7 +98,7 @@ export interface GrantRequest extends OAuthClient {
   /** What the user waived for this server. */
   readonly exceptions?: Exceptions | undefined;
   /** The key that the tokens should be bound to. */
-  readonly proofKey?: ProofKey | undefined;
+  readonly dpopKey?: DpopKey | undefined;
 }
 
 /** A request that was sent; its response is checked against it. For a refresh, `scope` has the scopes granted before. */
@@ -117,11 +117,11 @@ export function processTokenFields(
   expected: SentRequest,
   http: TokenTimes,
 ): TokenResponse {
-  const { proofKey, server, requestedAt, subject, idToken } = expected;
+  const { dpopKey, server, requestedAt, subject, idToken } = expected;
   requireType(fields, expected);
   requireHeaderSafe(fields, server);
   const claims = jwtClaims(fields.access_token);
-  if (proofKey) requireOwnKey(claims, proofKey, server);
+  if (dpopKey) requireOwnKey(claims, dpopKey, server);
   const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, http);
   const stated = statedScope(fields, claims, expected);
   const scope = stated ?? expected.scope ?? [];
@@ -129,8 +129,8 @@ export function processTokenFields(
   const lifetime = lifetimeOf(fields, claims, expected, http);
   return {
     accessToken: fields.access_token,
-    tokenType: proofKey ? 'DPoP' : 'Bearer',
-    proofKey,
+    tokenType: dpopKey ? 'DPoP' : 'Bearer',
+    dpopKey,
     issuedAt: requestedAt,
     expiresAt: requestedAt + lifetime * 1000,
     refreshToken: fields.refresh_token || undefined,
@@ -147,16 +147,16 @@ export function processTokenFields(
  * servers leave it out: without a proof that means Bearer. RFC 9449 §5: a server that doesn't bind the token says Bearer.
  * After a proof that is refused, so that no server and nobody in between can take the key away again.
  */
-function requireType(fields: TokenFields, { server, proofKey }: GrantRequest): void {
-  const wanted = proofKey ? 'DPoP' : 'Bearer';
-  const type = fields.token_type?.trim() || (proofKey ? '' : wanted);
+function requireType(fields: TokenFields, { server, dpopKey }: GrantRequest): void {
+  const wanted = dpopKey ? 'DPoP' : 'Bearer';
+  const type = fields.token_type?.trim() || (dpopKey ? '' : wanted);
   if (type.toLowerCase() === wanted.toLowerCase()) return;
-  const rule = proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
+  const rule = dpopKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
   throw unusable(server, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
 }
 
 /** RFC 9449 §6.1: a token that names its key must name ours. With another key's token no proof of ours would pass. */
-function requireOwnKey(claims: Claims | undefined, { thumbprint }: ProofKey, server: TokenServer): void {
+function requireOwnKey(claims: Claims | undefined, { thumbprint }: DpopKey, server: TokenServer): void {
   const jkt = claims?.cnf?.jkt;
   if (jkt === undefined || jkt === thumbprint) return;
   throw unusable(server, 'it is bound to another key than ours', 'RFC 9449 §6.1');

@@ -35,7 +35,7 @@ export interface CodeRequest extends OAuthClient {
 /** Throws as `processAuthorizationResponse`, and as `requestClientCredentials`. */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
   const { started, server, callbackUrl, ambiguity } = request;
-  const { resource, exceptions, proofKey } = started;
+  const { resource, exceptions, dpopKey } = started;
   const { code } = processAuthorizationResponse(started, server, callbackUrl, ambiguity);
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
@@ -48,13 +48,13 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
     },
     failure: (issuer, reply, at) =>
       offlineRefusal(started, issuer, reply) ?? exchangeFailure(issuer, reply, at),
-    proofKey,
+    dpopKey,
     nonce: started.nonce,
     needsIdToken: exceptions?.needsIdToken,
   });
   requireNonce(started, outcome);
   const { scope } = started;
-  const sent = { ...request, resource, scope, exceptions, proofKey, requestedAt, isSignIn: true };
+  const sent = { ...request, resource, scope, exceptions, dpopKey, requestedAt, isSignIn: true };
   return tokensOf(outcome, sent, http);
 }
 
@@ -93,7 +93,7 @@ function refreshWith(
       ...scopeParameter(scope),
     },
     failure: refreshFailure(scope !== undefined),
-    proofKey: request.proofKey,
+    dpopKey: request.dpopKey,
     needsIdToken: request.exceptions?.needsIdToken,
   });
 }

@@ -2,7 +2,7 @@
  * What oidc-provider is told of clients: those that the operator entered, how one shows who it is, and what a
  * registration or a metadata document may say.
  *
- * Invariant: what needs no person is for entered clients only. A client's keys here are public ones. Each rule counts
+ * Invariant: what needs no user is for entered clients only. A client's keys here are public ones. Each rule counts
  * however the client became known.
  */
 import { hasVisible } from '../../base/text/visible.ts';
@@ -73,7 +73,7 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     throw new errors.InvalidClientMetadata('client_name must have a visible character');
   // RFC 7591 §2 lets a server leave it out. The user consents to each scope, and a step-up must stay possible.
   delete metadata.scope;
-  // What needs no person is for clients that the operator entered.
+  // What needs no user is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);
   if (!isEntered && !grants.every((grant) => grantTypes.includes(grant)))
     throw new errors.InvalidClientMetadata(`grant_types must be of: ${grantTypes.slice(0, 2).join(', ')}`);

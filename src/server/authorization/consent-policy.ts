@@ -107,7 +107,7 @@ export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy']
   // RFC 8252 §8.6: `Consents` remembers no answer that goes to the user's own machine.
   checks?.remove('native_client_prompt');
   checks?.add(
-    new Check('no_consent', 'the person has not consented', 'consent_required', ({ oidc }) => {
+    new Check('no_consent', 'the user has not consented', 'consent_required', ({ oidc }) => {
       const isAnswered = oidc.result?.consent !== undefined || oidc.entities.Grant?.jti !== undefined;
       return isAnswered ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
     }),

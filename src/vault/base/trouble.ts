@@ -67,9 +67,9 @@ export function lockedVault(): VaultError {
 }
 
 /** The error of every other call while one unlock waits for the user. */
-export function personIsAsked(): VaultError {
+export function userIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
-    rule: 'vault: a person is asked once, however many apps wait',
+    rule: 'vault: a user is asked once, however many apps wait',
     hint: 'Answer the question of your keychain, and try again.',
   });
 }

@@ -129,7 +129,7 @@ export class VaultWatch {
     if (!this.#trouble || left <= 0 || left > maxPause) return;
     const { kind, message } = this.#trouble;
     throw new VaultError(kind, message, {
-      rule: 'vault: a question that only a person can answer is not repeated again and again',
+      rule: 'vault: a question that only a user can answer is not repeated again and again',
       hint: '`keyturn unlock` asks your keychain at once.',
       retryAfter: Math.ceil(left / 1000),
     });

@@ -10,7 +10,7 @@ import { fileBeside, forkChild } from '../../base/system/child.ts';
 import type { Child, SpawnChild } from '../../base/system/child.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { answerSchema } from './keychain-messages.ts';
-import { personIsAsked, VaultError } from '../base/trouble.ts';
+import { userIsAsked, VaultError } from '../base/trouble.ts';
 import { closedVault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
 
@@ -95,7 +95,7 @@ export class KeychainProcess {
   async withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
     this.#promptTimeout = timeout;
     if (this.#calls.length > 0) this.#setTimer();
-    for (const call of this.#calls.splice(1)) call.reject(personIsAsked());
+    for (const call of this.#calls.splice(1)) call.reject(userIsAsked());
     try {
       return await work();
     } finally {

@@ -1,4 +1,4 @@
-/** How often a program may put a card before the person. */
+/** How often a program may put a card before the user. */
 import { describe, expect, it } from 'vitest';
 import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';

@@ -95,7 +95,7 @@ describe('a permission that names none yet', () => {
     expect(chosen(signIns, {}, { ...allowed, deniedSignInIds: [idOf(signIns, 'bob')] })).toBe('ask alice');
   });
 
-  it('a permission does not use a sign-in that the person denied it', async () => {
+  it('a permission does not use a sign-in that the user denied it', async () => {
     const signIns = await signInsOf({ alice: {} });
     expect(chosen(signIns, {}, { ...allowed, deniedSignInIds: [idOf(signIns, 'alice')] })).toBe('ask alice');
   });

@@ -190,7 +190,7 @@ it('a process that runs another program by now voids its question', async () => 
   expect(texts().join('\n')).toContain('"void"');
 });
 
-it('a broker that ends refuses what waits for the person, and begins nothing new', async () => {
+it('a broker that ends refuses what waits for the user, and begins nothing new', async () => {
   const { broker, ask, parts } = await rig();
   // Of two processes, which share no card.
   const asked = [ask(), ask({ appProcess: processNamed('run 1') })].map(refusal);

@@ -1,4 +1,4 @@
-/** Whose sign-in came back: which record it renews, and when the person is asked. */
+/** Whose sign-in came back: which record it renews, and when the user is asked. */
 import { describe, expect, it } from 'vitest';
 import type { SignIn } from '../../../src/broker/records/sign-in.ts';
 import { signInOf } from '../nowhere.ts';

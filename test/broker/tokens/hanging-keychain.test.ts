@@ -1,4 +1,4 @@
-/** A keychain that waits for a person at one call: each act answers, no second prompt opens meanwhile, and nothing is lost. */
+/** A keychain that waits for a user at one call: each act answers, no second prompt opens meanwhile, and nothing is lost. */
 import { expect, it } from 'vitest';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';

@@ -17,7 +17,7 @@ function world() {
   const rests = new ServerRests(() => now);
   const fail = (what: string, error = down()): Promise<unknown> =>
     refusal(
-      rests.ask({ what, isByPerson: false }, async () => {
+      rests.ask({ what, isByUser: false }, async () => {
         tries += 1;
         throw error;
       }),
@@ -41,9 +41,7 @@ describe('a server that could not serve', () => {
     const { rests, fail, later, tries } = world();
     const whole = (what: string): Promise<unknown> =>
       refusal(
-        rests.ask({ what, isByPerson: false }, () =>
-          rests.ask({ what: 'a', isByPerson: false }, async () => 1),
-        ),
+        rests.ask({ what, isByUser: false }, () => rests.ask({ what: 'a', isByUser: false }, async () => 1)),
       );
     await fail('a', down(30));
     later(10_000);
@@ -54,7 +52,7 @@ describe('a server that could not serve', () => {
     }
     later(20_000);
     expect(tries()).toBe(1);
-    const asking = { what: 'one', isByPerson: false };
+    const asking = { what: 'one', isByUser: false };
     expect(await rests.ask(asking, async () => 'served')).toBe('served');
   });
 });

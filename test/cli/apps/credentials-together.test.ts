@@ -1,4 +1,4 @@
-/** Several credentials for one command: what ages while the person answers for another one. */
+/** Several credentials for one command: what ages while the user answers for another one. */
 import { describe, expect, it } from 'vitest';
 import { type AppRequest, kinds } from '../../../src/cli/apps/asked.ts';
 import type { Credential } from '../../../src/cli/apps/credential-within.ts';
@@ -11,7 +11,7 @@ const request = (name: string): { readonly name: string; readonly asked: AppRequ
   asked: { as: undefined, params: { resource: `https://${name}.example/`, kinds, interaction: 'allow' } },
 });
 
-/** A broker and a person. `answer`: how many seconds the person takes for a server; `lives`: how long its tokens live. */
+/** A broker and a user. `answer`: how many seconds the user takes for a server; `lives`: how long its tokens live. */
 function desk(answer: Readonly<Record<string, number>>, lives: Readonly<Record<string, number[]>>) {
   let now = start;
   const heard: string[] = [];

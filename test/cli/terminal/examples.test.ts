@@ -39,7 +39,7 @@ function words(line: string): string[] {
 
 /**
  * What an example reads from standard input, a terminal or a file, this test doesn't have. A bridge ends with its standard input, and
- * servers with an interrupt. A service would be one of the person who runs the tests, where there is systemd at all.
+ * servers with an interrupt. A service would be one of the user who runs the tests, where there is systemd at all.
  */
 const readsMore =
   /-stdin\b|--private-key\b|^bridge |^dev-server\b|^broker (?:run|restart)\b|^service\b|^api-key set\b/;

@@ -1,4 +1,4 @@
-/** Rules of standards in a person's words. */
+/** Rules of standards in a user's words. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

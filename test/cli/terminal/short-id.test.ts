@@ -1,4 +1,4 @@
-/** Ids that a person types in part. */
+/** Ids that a user types in part. */
 import { expect, it } from 'vitest';
 import { wholeId } from '../../../src/cli/terminal/arguments.ts';
 

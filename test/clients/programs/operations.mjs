@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** The entry, as the person configured it. */
+/** The entry, as the user configured it. */
 export const entry = JSON.parse(readFileSync(process.argv[2], 'utf8')).mcpServers.workshop;
 
 /** What every client here answers when a server asks its person or its model. */

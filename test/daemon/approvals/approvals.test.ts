@@ -1,4 +1,4 @@
-/** The person's answer to a command: who gives it, how long the command waits, and how often one may ask. */
+/** The user's answer to a command: who gives it, how long the command waits, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
 import { questionTimeout } from '../../../src/broker/approval-requests/approval-requests.ts';

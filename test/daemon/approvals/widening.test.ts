@@ -39,7 +39,7 @@ describe('a permission', () => {
     const { broker, appId } = await brokerWith();
     expect(widensPermission(broker, wanted)).toBe(false);
     expect(widensPermission(broker, { ...wanted, app: appId, scope: 'write read', until: end })).toBe(false);
-    // As a person types it.
+    // As a user types it.
     expect(widensPermission(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
     expect(widensPermission(broker, { ...wanted, app: 'other', decision: 'deny' })).toBe(false);
   });

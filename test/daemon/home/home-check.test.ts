@@ -66,7 +66,7 @@ async function desk(write: () => Promise<void>, written: object = unapprovedProx
     check,
     document,
     records,
-    /** The person answers the card about the settings. Resolves once the answer counts. */
+    /** The user answers the card about the settings. Resolves once the answer counts. */
     answer: async (said: Answer) => {
       verdict.resolve(said);
       await closed.promise;
@@ -74,7 +74,7 @@ async function desk(write: () => Promise<void>, written: object = unapprovedProx
   };
 }
 
-it('keeps the person’s yes to settings while the home is given free at the same time', async () => {
+it('keeps the user’s approval to settings while the home is given free at the same time', async () => {
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const writes: string[] = [];

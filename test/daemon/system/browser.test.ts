@@ -52,7 +52,7 @@ describe('a browser command', () => {
     expect(own).toEqual(expect.arrayContaining(['--user', '--setenv=DISPLAY=:7']));
     expect(given.slice(given.indexOf('--') + 1)).toEqual(['firefox', url.replace('$', '$$$$')]);
     expect(isService({ SYSTEMD_EXEC_PID: String(process.pid) })).toBe(true);
-    // A terminal that systemd started hands its own variables to what a person runs in it.
+    // A terminal that systemd started hands its own variables to what a user runs in it.
     expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
 });

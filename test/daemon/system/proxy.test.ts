@@ -60,7 +60,7 @@ describe('a proxy that the settings name', () => {
     expect(asked).toEqual([`${name}:443`]);
   });
 
-  it('may have a name with a private address, because the person named it', async () => {
+  it('may have a name with a private address, because the user named it', async () => {
     const looked = resolveBy((host) => (host === 'proxy.example' ? ['127.0.0.1'] : undefined));
     expect(await bodyWith({ httpsProxy: httpsProxy.replace('127.0.0.1', 'proxy.example') })).toBe(
       'behind the proxy',

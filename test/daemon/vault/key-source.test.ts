@@ -1,4 +1,4 @@
-/** Where the passphrase of a machine without a person comes from, and what is refused. */
+/** Where the passphrase of a machine without a user comes from, and what is refused. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
+/** A broker at which a user sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
 import { describe, expect, it } from 'vitest';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import { openDesk } from '../../support/homes/desk-home.ts';

@@ -37,7 +37,7 @@ function echo(reply: JsonReply, { form, headers }: RecordedRequest) {
   );
 }
 
-/** A key of a person's own, in a file of theirs; each line of it counts as a secret. */
+/** A key of a user's own, in a file of theirs; each line of it counts as a secret. */
 function privateKeyFile(home: TestHome): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

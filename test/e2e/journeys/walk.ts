@@ -51,7 +51,7 @@ export class Walk {
     return words.split(' ');
   }
 
-  /** Starts the next block in a terminal, where it can ask the person. */
+  /** Starts the next block in a terminal, where it can ask the user. */
   inTerminal(names: Names = {}): Terminal {
     return inTerminal(this.#home, ['sh', '-euc', this.#next(names)]);
   }

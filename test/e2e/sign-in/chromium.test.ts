@@ -10,7 +10,7 @@ const clientUrl = 'https://keyturn.example/client.json';
 
 type Options = Parameters<typeof programInBentWorld>[0];
 
-/** With a person at Chromium, who clicks "Allow" unless told otherwise. */
+/** With a user at Chromium, who clicks "Allow" unless told otherwise. */
 const open = (options: Options = {}, person: Person = {}) =>
   programInBentWorld({
     visit: async (url, ca) => {

@@ -65,7 +65,7 @@ describe('offline_access, which this client may not have', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is asked for again and again if the person names it', async () => {
+  it('is asked for again and again if the user names it', async () => {
     const { rig, authorizationServer } = await listing();
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_scope' });
     expect(await refused(rig.login({ scope: offline }))).toMatchObject({ reason: 'login_failed' });
@@ -93,13 +93,13 @@ describe('a scope of the challenge that the issuer refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('gives way to exactly the scopes that the person names', async () => {
+  it('gives way to exactly the scopes that the user names', async () => {
     const { rig } = await entra();
     await rig.login({ scope: [known] });
     expect(scopeOf(rig.pages.at(-1))).toEqual([known]);
   });
 
-  it('keeps the scopes that the person named at a plain sign-in, and after a restart', async () => {
+  it('keeps the scopes that the user named at a plain sign-in, and after a restart', async () => {
     const { rig, restarted } = await entra();
     await rig.login({ scope: [known] });
     await rig.login();

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
-import { proofJwkSchema, ProofKey } from '../../../src/oauth/client/proof-key.ts';
+import { dpopJwkSchema, DpopKey } from '../../../src/oauth/client/dpop-key.ts';
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
@@ -21,9 +21,9 @@ const wantsNonce = (nonce: string): Page => ({
   body: { error: 'use_dpop_nonce' },
 });
 
-let proofKey = ProofKey.create();
+let dpopKey = DpopKey.create();
 beforeEach(() => {
-  proofKey = ProofKey.create();
+  dpopKey = DpopKey.create();
 });
 
 /** The parts of a proof, whose signature is that of the key in it. */
@@ -49,7 +49,7 @@ const proofs = () => site.asked.map(({ headers }: Asked) => read(headers['dpop']
 describe('a proof', () => {
   it('P-7: names method, URL and time of its request, and holds no private key', async () => {
     site.lay('/token', { body: good });
-    expect(await refreshed({ proofKey })).toMatchObject({ tokenType: 'DPoP', proofKey });
+    expect(await refreshed({ dpopKey })).toMatchObject({ tokenType: 'DPoP', dpopKey });
     const { header, claims } = read(site.asked[0]?.headers['dpop']);
     expect(header).toMatchObject({ typ: 'dpop+jwt', alg: 'ES256', jwk: { kty: 'EC', crv: 'P-256' } });
     expect(header.jwk).not.toHaveProperty('d');
@@ -63,7 +63,7 @@ describe('a proof', () => {
 
   it('P-7: for an MCP server names token, nonce and URL without its query', async () => {
     const url = new URL('https://server.example/mcp?q=1#x');
-    const proof = proofKey.proof({ method: 'GET', url, accessToken: 'acc3ss', nonce: 'n1', time: now + 999 });
+    const proof = dpopKey.proof({ method: 'GET', url, accessToken: 'acc3ss', nonce: 'n1', time: now + 999 });
     expect(read(proof).claims).toMatchObject({
       htm: 'GET',
       htu: 'https://server.example/mcp',
@@ -74,16 +74,16 @@ describe('a proof', () => {
   });
 
   it('comes from a key that no print shows, and that its vault form restores', () => {
-    const jwk = proofJwkSchema.parse(JSON.parse(JSON.stringify(proofKey.toKept())));
-    expect(inspect(proofKey, { depth: 9, showHidden: true }) + JSON.stringify(proofKey)).not.toContain(jwk.d);
-    expect(new ProofKey(jwk).thumbprint).toBe(proofKey.thumbprint);
+    const jwk = dpopJwkSchema.parse(JSON.parse(JSON.stringify(dpopKey.toKept())));
+    expect(inspect(dpopKey, { depth: 9, showHidden: true }) + JSON.stringify(dpopKey)).not.toContain(jwk.d);
+    expect(new DpopKey(jwk).thumbprint).toBe(dpopKey.thumbprint);
   });
 
   it('P-5: is announced in the authorization request by the thumbprint of its key', async () => {
     const server = serverAt(site.origin);
     const registration = registrationAt(site.origin);
-    const { url } = await buildAuthorizationRequest({ server, registration, resource, proofKey });
-    expect(new URL(url).searchParams.getAll('dpop_jkt')).toEqual([proofKey.thumbprint]);
+    const { url } = await buildAuthorizationRequest({ server, registration, resource, dpopKey });
+    expect(new URL(url).searchParams.getAll('dpop_jkt')).toEqual([dpopKey.thumbprint]);
   });
 });
 
@@ -94,8 +94,8 @@ describe('the nonce of an authorization server', () => {
         ? wantsNonce('n1')
         : { headers: { 'dpop-nonce': 'n2' }, body: good },
     );
-    await refreshed({ proofKey });
-    await refreshed({ proofKey });
+    await refreshed({ dpopKey });
+    await refreshed({ dpopKey });
     expect(proofs().map(({ nonce }) => nonce)).toEqual([undefined, 'n1', 'n2']);
     expect(new Set(proofs().map(({ jti }) => jti)).size).toBe(3);
   });
@@ -109,7 +109,7 @@ describe('the nonce of an authorization server', () => {
     async (_what, answer, requests) => {
       let count = 0;
       site.lay('/token', () => answer((count += 1)));
-      expect(await refusalOf(() => refreshed({ proofKey }))).toBeInstanceOf(Unreachable);
+      expect(await refusalOf(() => refreshed({ dpopKey }))).toBeInstanceOf(Unreachable);
       expect(site.asked).toHaveLength(requests);
     },
   );
@@ -121,9 +121,7 @@ it.each([
 ])('P-9: an answer with %s is refused, and a rotated refresh token kept', async (_what, body) => {
   site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
   const kept: string[] = [];
-  const refusal = await refusalOf(() =>
-    refreshed({ proofKey, onRotation: (token) => void kept.push(token) }),
-  );
+  const refusal = await refusalOf(() => refreshed({ dpopKey, onRotation: (token) => void kept.push(token) }));
   expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
   expect(kept).toEqual(['n3xt']);
 });

@@ -72,7 +72,7 @@ describe('a remembered consent', () => {
     expect(await consents.list('alice')).toEqual([]);
   });
 
-  it('AS-29: is never one for a redirect to the person’s own machine', async () => {
+  it('AS-29: is never one for a redirect to the user’s own machine', async () => {
     const consents = rememberedAt(() => 0);
     const local = { ...asked, redirectUri: 'http://127.0.0.1:5000/callback' };
     await consents.remember('alice', local);
@@ -83,7 +83,7 @@ describe('a remembered consent', () => {
 const redirectUri = 'https://app.example/callback';
 const web = 'web-app';
 
-describe('an app that a person has allowed', () => {
+describe('an app that a user has allowed', () => {
   const rig = ofFile(async () =>
     startServer({
       clients: [

@@ -1,4 +1,4 @@
-/** The pages that a person sees at the authorization server, and who may answer them. */
+/** The pages that a user sees at the authorization server, and who may answer them. */
 import { createServer } from 'node:http';
 import type { BrowserContext, Page } from 'playwright';
 import type { Page as Shown } from '../browser.ts';
@@ -235,7 +235,7 @@ describe('the pages in a real browser', () => {
     expect(await (await untouchedConsent(page.context(), 'mouse')).type()).toBe(1);
   });
 
-  it('have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
+  it('have no fault that axe finds, and bring a user with a keyboard to the end', async () => {
     const page = await newPage();
     await page.goto(authorizationOf(rig, { client_id: editor }).url);
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * The protocol's public conformance suite, as npm has it, against our authorization server. Its scenarios for
- * authorization servers are two; the person's browser is the only part that is ours.
+ * authorization servers are two; the user's browser is the only part that is ours.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

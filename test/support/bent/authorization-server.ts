@@ -74,7 +74,7 @@ function defaults() {
     narrowing: 'accessToken' as 'accessToken' | 'forGood' | 'endsOthers',
     /** RFC 8707: a code or refresh request without `resource` is refused. */
     resourceRequired: true,
-    /** `auto`: a redirect at once; `page`: a consent page that a person clicks; `signIn`: before it, a page that asks for an account. */
+    /** `auto`: a redirect at once; `page`: a consent page that a user clicks; `signIn`: before it, a page that asks for an account. */
     consent: 'auto' as 'auto' | 'page' | 'signIn',
     /** RFC 9207: `iss` in the redirect, and said in the metadata. */
     issInResponse: true,

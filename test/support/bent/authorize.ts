@@ -32,7 +32,7 @@ export function authorize(parts: Parts, request: RecordedRequest): Answer {
   );
 }
 
-/** What the person has to fill in before an answer goes back. */
+/** What the user has to fill in before an answer goes back. */
 function pageFor(
   parts: Parts,
   client: BentClient,
@@ -150,7 +150,7 @@ function newCode(parts: Parts, client: BentClient, request: RecordedRequest): st
   return code;
 }
 
-/** OpenID Connect Core §11: offline_access is ignored unless the person is asked for consent. */
+/** OpenID Connect Core §11: offline_access is ignored unless the user is asked for consent. */
 function consented(scope: readonly string[], query: URLSearchParams): readonly string[] {
   const isAsked = query.get('prompt')?.split(' ').includes('consent') ?? false;
   return isAsked ? scope : scope.filter((name) => name !== 'offline_access');

@@ -1,7 +1,7 @@
 /**
  * Device authorization (RFC 8628) of a bent authorization server.
  *
- * Invariant: a device code gives tokens once, and only after a person approved its user code.
+ * Invariant: a device code gives tokens once, and only after a user approved its user code.
  */
 import { randomInt } from 'node:crypto';
 import type { Answer, RecordedRequest } from './server.ts';
@@ -73,7 +73,7 @@ export function pollDevice(parts: Parts, client: BentClient, { form }: RecordedR
     throw new Refusal('slow_down', 'the polls come too often');
   }
   if (device.state === 'pending') throw new Refusal('authorization_pending', 'nobody has answered yet');
-  if (device.state === 'denied') throw new Refusal('access_denied', 'the person said no');
+  if (device.state === 'denied') throw new Refusal('access_denied', 'the user denied it');
   if (device.state === 'expired') throw new Refusal('expired_token', 'the device code has expired');
   const resources = requestedResources(parts, device.grant, form);
   device.state = 'used';

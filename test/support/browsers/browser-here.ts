@@ -1,5 +1,5 @@
 /**
- * A person in the test's own process: follows the addresses that brokers open, as demo/user-agent.ts does in a process of
+ * A user in the test's own process: follows the addresses that brokers open, as demo/user-agent.ts does in a process of
  * its own, which takes half a second of a processor for each.
  *
  * Invariant: a command works in any environment: it needs nothing but `sh`. What a sign-in ends with, the broker tells:

@@ -1,5 +1,5 @@
 /**
- * A real Chromium without a window, for the pages that a person would see.
+ * A real Chromium without a window, for the pages that a user would see.
  *
  * Invariant: the browser trusts the certificates that the given authority vouches for at the given
  * origins, and no other unknown ones; its profile, home and caches lie in one temporary folder that
@@ -39,7 +39,7 @@ export interface BrowserProfileOptions {
  */
 const patience = 200_000;
 
-/** What a person does at the pages that ask. */
+/** What a user does at the pages that ask. */
 export interface Person {
   /** For a sign-in page; `alice` unless told otherwise. */
   readonly account?: string;

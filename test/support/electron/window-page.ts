@@ -40,7 +40,7 @@ export interface WindowOptions {
   readonly locale?: string;
   /** Seconds by which the page's clock is ahead of this machine's. */
   readonly later?: number;
-  /** Timers of a moment a person could notice wait for `releaseTimers`. */
+  /** Timers of a moment a user could notice wait for `releaseTimers`. */
   readonly areTimersHeld?: boolean;
 }
 

@@ -25,7 +25,7 @@ export type Question = ResultOf<'request.list'>['requests'][number];
 const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
 
 /**
- * The questions that wait for the person; none while no broker runs. For a test that looks until one is there: whether
+ * The questions that wait for the user; none while no broker runs. For a test that looks until one is there: whether
  * one is gone, `askBroker` tells, which rejects where the broker is.
  */
 export async function questionsAt(home: TestHome): Promise<readonly Question[]> {

@@ -1,6 +1,6 @@
 /**
- * A broker at which a person sits, without the app: real commands, real broker, and the owner in-process for
- * the person's windows.
+ * A broker at which a user sits, without the app: real commands, real broker, and the owner in-process for
+ * the user's windows.
  */
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
@@ -67,7 +67,7 @@ async function started(
 
 /**
  * Starts it on this home. It ends with the test, and opens no page by itself. Where it asks at its start about the
- * settings that the home is made with, the person says yes, unless `leaves` is given.
+ * settings that the home is made with, the user says yes, unless `leaves` is given.
  */
 export async function openDesk(
   home: TestHome,

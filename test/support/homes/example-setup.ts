@@ -1,4 +1,4 @@
-/** The apps on the computer of the person of example-desk.ts, as the window that connects them shows them. */
+/** The apps on the computer of the user of example-desk.ts, as the window that connects them shows them. */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
 
 /** Apps on this computer of each kind: one that can be connected, one with a key in the open, one that stays. */

@@ -1,9 +1,9 @@
 /**
- * A program of a person's, in a process of its own, that asks for tokens as a test tells it to:
+ * A program of a user's, in a process of its own, that asks for tokens as a test tells it to:
  *
  *     fork('asking-program.ts', [LIBRARY, NAME, RESOURCE])
  *
- * Each message is `connect` (closes what it had), `ask` (for what it is allowed) or `wait` (for the person). It answers
+ * Each message is `connect` (closes what it had), `ask` (for what it is allowed) or `wait` (for the user). It answers
  * `token`, `connected`, or the reason of a refusal.
  */
 const [library = '', name = '', resource = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A program of a person that has nothing but `keyturn token`: it calls a tool of an MCP server, and asks the command
+ * A program of a user that has nothing but `keyturn token`: it calls a tool of an MCP server, and asks the command
  * again, with the server's challenge, whenever the server refuses it.
  *
  *     node test/support/processes/calling-program.ts BIN ENDPOINT
@@ -17,7 +17,7 @@ const maxTries = 6;
 
 let token: string | undefined;
 
-// The person allows it beforehand.
+// The user allows it beforehand.
 await printedBy(bin, 'app', 'allow', 'cli', endpoint);
 
 async function ask(message: object): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * How a test acts as a person's own program: with no privilege beyond what the user has.
+ * How a test acts as a user's own program: with no privilege beyond what the user has.
  *
  * Invariant: root reads everybody's memory, so a test that runs as root gives its privileges up first,
  * for the attacker as for the attacked: the kernel lets nobody trace a process that may do more.

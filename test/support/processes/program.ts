@@ -50,7 +50,7 @@ export async function connected(home: TestHome, name: string): Promise<Connectio
 }
 
 /**
- * A request that waits for the person: a rejection counts only where the test looks at it. A test that failed tells it
+ * A request that waits for the user: a rejection counts only where the test looks at it. A test that failed tells it
  * too: such a test may have waited for a card that never came.
  */
 export function asks(

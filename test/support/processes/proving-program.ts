@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A program of a person that has nothing but `keyturn token --dpop`: it sends a few requests to an MCP server, each
+ * A program of a user that has nothing but `keyturn token --dpop`: it sends a few requests to an MCP server, each
  * with the headers that the command prints for it, and follows the server's nonces.
  *
  *     node test/support/processes/proving-program.ts BIN ENDPOINT
@@ -17,7 +17,7 @@ const maxTries = 2;
 
 let nonce: string | undefined;
 
-// The person allows it beforehand.
+// The user allows it beforehand.
 await printedBy(bin, 'app', 'allow', 'cli', endpoint);
 
 async function headersFromKeyturn(): Promise<Record<string, string>> {

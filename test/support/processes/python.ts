@@ -15,7 +15,7 @@ export function python(): string {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs the file itself, as a person would in a terminal. */
+/** Runs the file itself, as a user would in a terminal. */
 export async function keyturnPy(args: readonly string[], env: Environment): Promise<Run> {
   return run([path.join(folder, 'keyturn.py'), ...args], env);
 }

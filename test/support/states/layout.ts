@@ -1,7 +1,7 @@
 /**
  * How a page is laid out, measured in the page: what is cut, what lies on something else, what is too small to hit.
  *
- * Invariant: only what a person can see and reach counts: inside of an open dialog where there is one.
+ * Invariant: only what a user can see and reach counts: inside of an open dialog where there is one.
  */
 import type { Page } from 'playwright';
 

@@ -96,7 +96,7 @@ export type StatePage = Awaited<ReturnType<typeof openStatePage>>;
 const nothing: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
 
 /**
- * True where a person in the main window comes from one state to the other by a click on a tab or a row: all lists are
+ * True where a user in the main window comes from one state to the other by a click on a tab or a row: all lists are
  * the same, and nothing was pressed or typed.
  */
 function leadsTo(from: DeskState, to: DeskState): boolean {

@@ -55,7 +55,7 @@ const signIn = (fields: Partial<Question>): Question => ({
   ...fields,
 });
 
-/** What the person typed after `keyturn`. */
+/** What the user typed after `keyturn`. */
 const typed: Readonly<Partial<Record<string, string>>> = {
   allow: 'app allow cli https://notes.example/mcp --api-key',
   endDenial: 'app revoke Quill https://notes.example/mcp',

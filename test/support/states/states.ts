@@ -1,5 +1,5 @@
 /**
- * Every state of the windows that a person can meet, in one list: the pictures (`npm run screenshots`) and the tests
+ * Every state of the windows that a user can meet, in one list: the pictures (`npm run screenshots`) and the tests
  * of their layout go through it. What they show is written down and invented; a state is reached by its
  * address, by what the broker answers, and by what somebody presses.
  *

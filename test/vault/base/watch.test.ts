@@ -49,7 +49,7 @@ describe('the state of the vault', () => {
   });
 });
 
-describe('the pause between questions to a person', () => {
+describe('the pause between questions to a user', () => {
   test('doubles from 5 s to 5 min, each time that nobody answers', () => {
     const { watch, clock } = watched();
     const pauses = Array.from({ length: 9 }, () => {
@@ -62,7 +62,7 @@ describe('the pause between questions to a person', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('ends when a person acts, and grows if that attempt fails too', () => {
+  test('ends when a user acts, and grows if that attempt fails too', () => {
     const { watch } = watched();
     watch.refused(trouble('waiting'));
     watch.endPause();

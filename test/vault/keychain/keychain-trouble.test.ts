@@ -18,7 +18,7 @@ function watched(spawnWorker: SpawnChild, service = freshService(), call = 10_00
   const watch = new VaultWatch(() => clock.now());
   const vault = keychainVault({ service, spawnWorker, watch, timeouts: { call } });
   onTestFinished(() => vault.close());
-  /** As a person does, with this time to answer. */
+  /** As a user does, with this time to answer. */
   const unlock = (timeout: number): Promise<void> => vault.store.withTimeout(timeout, () => vault.unlock());
   return { guard: new VaultGuard(vault, watch), vault, unlock, watch, clock };
 }
@@ -27,7 +27,7 @@ describe('a real keyring', () => {
   beforeAll(requireTestKeyring);
   afterAll(removeFreshItems);
 
-  test('that locks is keychainLocked: only a person can open its prompt again', async () => {
+  test('that locks is keychainLocked: only a user can open its prompt again', async () => {
     const session = await ofTest(ownKeyring());
     const started = vi.fn(() => forkWorker(session.env));
     const { guard, unlock, watch } = watched(() => started());
@@ -74,7 +74,7 @@ describe('a keychain by script', () => {
     return { ...parts, scripted };
   }
 
-  test('that asks a person is waiting, and gets one of 20 program requests', async () => {
+  test('that asks a user is waiting, and gets one of 20 program requests', async () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
     const asking = Array.from({ length: 20 }, () => guard.get('grant'));
     for (const outcome of await Promise.allSettled(asking)) {

@@ -1,7 +1,7 @@
 /**
  * Keyrings for tests: the one that scripts/with-keyring.sh put around the run, and further ones of a test's own.
  *
- * Invariant: no test writes to a person's own keyring, so a run without the script fails; it isn't skipped.
+ * Invariant: no test writes to a user's own keyring, so a run without the script fails; it isn't skipped.
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -64,7 +64,7 @@ export function rawItems(
 const sessionVariables = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME'];
 
 export async function ownKeyring() {
-  // Without a display no unlock window can open on the screen of the person who runs the tests.
+  // Without a display no unlock window can open on the screen of the user who runs the tests.
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...withoutDisplay } = process.env;
   const show = sessionVariables.map((name) => `"$${name}"`).join(' ');
   const shell = spawn('sh', [script, 'sh', '-c', `printf '%s\t' ${show}; echo; cat`], {

@@ -56,7 +56,7 @@ export const registered = z.object({
   authMethod,
   /** Absent: for sign-ins. */
   grantType: z.literal(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
-  /** Absent for a client that needs no person. */
+  /** Absent for a client that needs no user. */
   redirectUri: url.optional(),
   /**
    * Absent: in use. `replaced`: sign-ins use another one there. `rejected`: the issuer no longer takes it. `trial`:

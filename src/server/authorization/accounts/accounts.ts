@@ -22,7 +22,7 @@ export interface SignInStep {
   /** Our issuer identifier. */
   readonly issuer: string;
   readonly query: URLSearchParams;
-  /** True: the client wants this person to sign in, though they may be signed in already. */
+  /** True: the client wants this user to sign in, though they may be signed in already. */
   readonly isAnew: boolean;
   /** Keeps this for the authorization, in place of what was kept. */
   readonly keep: (state: Readonly<Record<string, unknown>>) => Promise<void>;

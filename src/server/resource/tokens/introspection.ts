@@ -62,7 +62,7 @@ const schema = z.strictObject({
 
 type Settings = Omit<z.output<typeof schema>, 'client'> & { readonly client: IntrospectionClient };
 
-/** RFC 7662 §2.2. `sub` may be absent where no person is behind the token. */
+/** RFC 7662 §2.2. `sub` may be absent where no user is behind the token. */
 const answerSchema = z.looseObject({
   iss: z.string().optional(),
   aud: audience.optional(),

@@ -9,7 +9,7 @@ import type { Http } from '../../../oauth/base/http.ts';
 
 export interface VerifiedToken {
   readonly issuer: string;
-  /** The account, or the client where no person is behind the token. */
+  /** The account, or the client where no user is behind the token. */
   readonly subject: string;
   /** Absent if the token doesn't name its client. */
   readonly clientId?: string;

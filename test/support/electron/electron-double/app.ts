@@ -29,7 +29,7 @@ function fresh() {
     isPrimary: true,
     isOnline: true,
     proxy: 'DIRECT',
-    /** What the person chooses in a save dialog; empty: cancels. */
+    /** What the user chooses in a save dialog; empty: cancels. */
     savePath: '',
     schemes: [] as Electron.CustomScheme[],
     protocols: new Map<string, (request: Request) => Promise<Response>>(),

@@ -13,14 +13,14 @@ import { proofAlgorithm } from '../base/proof-algorithm.ts';
 const coordinate = z.string().regex(/^[\w-]{43}$/);
 
 /** A key of ES256 (RFC 7517, RFC 7518 §6.2), as the vault keeps it. */
-export const proofJwkSchema = z.object({
+export const dpopJwkSchema = z.object({
   kty: z.literal('EC'),
   crv: z.literal('P-256'),
   x: coordinate,
   y: coordinate,
   d: coordinate,
 });
-export type ProofJwk = Readonly<z.infer<typeof proofJwkSchema>>;
+export type DpopJwk = Readonly<z.infer<typeof dpopJwkSchema>>;
 
 export interface ProofRequest {
   /** The HTTP method as it is sent: upper case for the usual ones. */
@@ -35,16 +35,16 @@ export interface ProofRequest {
   readonly time: number;
 }
 
-export class ProofKey {
+export class DpopKey {
   /** RFC 7638: names the key without showing it. It is the `dpop_jkt` of a sign-in and the `jkt` of its tokens. */
   readonly thumbprint: string;
   /** The last nonce of the authorization server (RFC 9449 §8.2). */
   #issuerNonce: string | undefined;
-  readonly #jwk: ProofJwk;
+  readonly #jwk: DpopJwk;
   readonly #key: KeyObject;
   readonly #header: string;
 
-  constructor(jwk: ProofJwk) {
+  constructor(jwk: DpopJwk) {
     const { kty, crv, x, y } = jwk;
     this.#jwk = jwk;
     this.#key = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
@@ -53,13 +53,13 @@ export class ProofKey {
     this.thumbprint = sha256(JSON.stringify({ crv, kty, x, y }));
   }
 
-  static create(): ProofKey {
+  static create(): DpopKey {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    return new ProofKey(proofJwkSchema.parse(privateKey.export({ format: 'jwk' })));
+    return new DpopKey(dpopJwkSchema.parse(privateKey.export({ format: 'jwk' })));
   }
 
   /** For the vault only. */
-  toKept(): ProofJwk {
+  toKept(): DpopJwk {
     return this.#jwk;
   }
 
