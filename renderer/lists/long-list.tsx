@@ -8,18 +8,17 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
 
-/** Rows at first and with each further step: several windows full. */
-const pageSize = 60;
-
 interface LongListProps<T> {
   readonly items: readonly T[];
   readonly keyOf: (item: T, at: number) => string;
   readonly show: (item: T) => ComponentChildren;
   readonly class: 'permissions' | 'picks' | 'rows';
   readonly onKeyDown?: (event: KeyboardEvent) => void;
+  /** Rows at first and with each further step: several windows full. */
+  readonly pageSize?: number;
 }
 
-export function LongList<T>({ items, keyOf, show, ...list }: LongListProps<T>) {
+export function LongList<T>({ items, keyOf, show, pageSize = 30, ...list }: LongListProps<T>) {
   const [count, setCount] = useState(pageSize);
   if (items.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
   return (

@@ -39,6 +39,7 @@ export function Activity({ item }: { readonly item?: string }) {
         </div>
         <LongList
           class="rows"
+          pageSize={60}
           items={fitting}
           keyOf={(_, at) => String(at)}
           show={(row) => <AuditEntry row={row} />}
