@@ -4,16 +4,18 @@
  * Invariant: what isn't understood wholly is left as it is, with a reason. No secret is in a reason. A secret is moved
  * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
  * entry's own `env`. The file may come from a stranger: what means nothing beside a URL gets no meaning by the command
- * that is written there, and no variable is kept that changes how a program runs.
+ * that is written there, and no variable is kept that changes how a program runs. Those that say how it connects stay in
+ * the user's own files alone: a stranger's proxy would read the tokens.
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
+import type { ConfigFile } from './clients.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
 import { isAppName } from '../ipc/wire/app-name.ts';
 import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
 import { isMadeByBridge, translated } from './mcp-remote.ts';
 import { type KeyturnStart, keyturnStart, type OwnCommand } from './own-command.ts';
-import { changesPrograms } from '../base/system/program-variables.ts';
+import { changesConnections, changesPrograms } from '../base/system/program-variables.ts';
 
 /** An entry as its file has it. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -61,7 +63,7 @@ export type Reading =
       readonly drop: readonly string[];
       /** The member in whose place the command is written. */
       readonly anchor: string;
-      /** Variables of the entry that a kept header names. */
+      /** Variables of the entry that a kept header names, or that say how it connects. */
       readonly env: Readonly<Record<string, string>>;
     });
 
@@ -84,21 +86,27 @@ const signInNames = [
 /** Members that say how a command runs. Beside a URL they mean nothing. */
 const runName = /^(?:env.*|cwd|.*work.*dir.*|dev|shell|.*sandbox.*|interpreter|runtime.*)$/i;
 
-export function readEntry(entry: Members, own: OwnCommand): Reading {
-  const reading = readOnly(entry, own);
+/** What an entry is read for: the command that would be there, and whose file it is in. */
+export interface EntryPlace {
+  readonly own: OwnCommand;
+  readonly scope: ConfigFile['scope'];
+}
+
+export function readEntry(entry: Members, place: EntryPlace): Reading {
+  const reading = readOnly(entry, place);
   return reading.kind === 'left' ? { ...reading, exposed: exposedIn(entry) } : reading;
 }
 
 type OwnReading = Exclude<Reading, { readonly kind: 'left' }> | Left;
 
-function readOnly(entry: Members, own: OwnCommand): OwnReading {
+function readOnly(entry: Members, place: EntryPlace): OwnReading {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
-  const start = keyturnStart(words, own);
-  if (start?.behind[0] === 'bridge') return started(entry, start, own);
+  const start = keyturnStart(words, place.own);
+  if (start?.behind[0] === 'bridge') return started(entry, start, place);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(baseName(word)));
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
-  if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
+  if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote), place);
   if (url === undefined || words.length > 0)
     // A program in the place of the bridge is told a server's URL.
     return words.some((word) => /^https?:\/\//i.test(word)) && exposedIn({ args: words }).length > 0
@@ -124,11 +132,11 @@ function readOnly(entry: Members, own: OwnCommand): OwnReading {
   return left('a header takes its value from a variable');
 }
 
-function started(entry: Members, { by, program, behind }: KeyturnStart, own: OwnCommand): OwnReading {
-  const reading = bridged(entry, behind, own);
+function started(entry: Members, { by, program, behind }: KeyturnStart, place: EntryPlace): OwnReading {
+  const reading = bridged(entry, behind, place);
   if (by === 'own') return reading;
   if (by === 'other') return reading.kind === 'bridge' ? { ...reading, other: program } : reading;
-  const again = reading.kind === 'bridge' ? madeNew(entry, behind) : reading;
+  const again = reading.kind === 'bridge' ? madeNew(entry, behind, place) : reading;
   return again.kind === 'left' || again.kind === 'switch' ? { ...again, gone: program } : again;
 }
 
@@ -136,14 +144,14 @@ const account = /^--account=(?!$)/;
 const isAccount = (word: string): boolean => account.test(word);
 
 /** An entry whose Keyturn is gone. Its words are read as those of mcp-remote: they may be a stranger's. */
-function madeNew(entry: Members, behind: readonly string[]): OwnReading {
+function madeNew(entry: Members, behind: readonly string[], place: EntryPlace): OwnReading {
   const at = behind.indexOf('--as');
   const as = at === -1 || !isAppName(behind[at + 1] ?? '') ? undefined : behind[at + 1];
   const words = behind.filter(
     (_, index) => index > 0 && (as === undefined || (index !== at && index !== at + 1)),
   );
   const [accounts, others] = [words.filter(isAccount), words.filter((word) => !isAccount(word))];
-  const reading = readRemote(entry, others, []);
+  const reading = readRemote(entry, others, [], place);
   return reading.kind === 'switch' ? { ...reading, as, args: [...accounts, ...reading.args] } : reading;
 }
 
@@ -151,11 +159,13 @@ function madeNew(entry: Members, behind: readonly string[]): OwnReading {
 function bridged(
   entry: Members,
   [, url, option, as, ...more]: readonly string[],
-  own: OwnCommand,
+  { own, scope }: EntryPlace,
 ): OwnReading {
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
-  const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
+  const foreign = Object.keys(env).find(
+    (name) => changesPrograms(name) && own.env[name] !== env[name] && !isKept(name, scope),
+  );
   if (foreign === 'KEYTURN_HOME') {
     const here = own.env[foreign];
     const change =
@@ -178,6 +188,9 @@ function bridged(
   }
 }
 
+const isKept = (name: string, scope: ConfigFile['scope']): boolean =>
+  scope === 'user' && changesConnections(name);
+
 const changing = (name: string): OwnReading =>
   left(`its variable ${quoted(name)} changes how a program runs or connects`);
 
@@ -195,13 +208,25 @@ const runners =
 /** A path's last part, on any system. */
 const baseName = (word: string): string => word.split(/[\\/]/).at(-1) ?? '';
 
-function readRemote(entry: Members, args: readonly string[], before: readonly string[]): OwnReading {
+/** Those of mcp-remote's entries that the bridge can't do without knowing what they are for. */
+const decisive = /^(?:PATH|NODE_.*)$/i;
+
+function readRemote(
+  entry: Members,
+  args: readonly string[],
+  before: readonly string[],
+  { scope }: EntryPlace,
+): OwnReading {
   // Git Bash makes "C:/" of "/c".
   if (!before.every((word) => runners.test(word) || runners.test(baseName(word)))) return unknownStart;
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
     return left('its variables are in another file');
+  const foreign = Object.keys(env).find(
+    (name) => (decisive.test(name) || changesConnections(name)) && !isKept(name, scope),
+  );
+  if (foreign !== undefined) return changing(foreign);
   let own: readonly string[];
   try {
     own = translated(args).args;
@@ -278,7 +303,7 @@ function switched(
   if (secrets[0] && !key) return left('its secret is not an API key that Keyturn can store');
   const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
-  const staying = Object.entries(env).filter(([name]) => named.has(name));
+  const staying = Object.entries(env).filter(([name]) => named.has(name) || changesConnections(name));
   const common = { ...kept, args, env: Object.fromEntries(staying) };
   return { kind: 'switch', endpoint: endpoint.href, ...(key ? { key } : {}), ...common };
 }

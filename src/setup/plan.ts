@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
-import { exposedIn } from './exposed.ts';
+import { exposedIn, isSecretUrl } from './exposed.ts';
 import { commandWords, type FoundApiKey, type Gone, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import type { OwnCommand } from './own-command.ts';
@@ -72,7 +72,7 @@ export function findingsIn(
 function findingAt(config: ConfigFile, text: string, place: Place, own: OwnCommand): Finding | undefined {
   const entry = place.way.at(-1) ?? '';
   const standing = { entry, way: place.way };
-  const reading = readEntry(place.members, own);
+  const reading = readEntry(place.members, { own, scope: config.scope });
   if (reading.kind === 'other') return undefined;
   if (reading.kind !== 'switch') return { ...standing, ...reading };
   const { endpoint, key, gone, as = nameOf(config, place.way) } = reading;
@@ -178,7 +178,7 @@ function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[
         ? []
         : /^env/i.test(name)
           ? Object.entries(Object(value)).flatMap(([variable, set]) =>
-              changesPrograms(variable) ? [] : textsIn(set),
+              changesPrograms(variable) ? textsIn(set).filter(isSecretUrl) : textsIn(set),
             )
           : textsIn(value),
     ),
@@ -217,8 +217,10 @@ function covered(text: string, dialect: ConfigFile['dialect'], secrets: readonly
   });
 }
 
-/** The names of variables stay: what is in those goes to the server. */
+/** The names of variables stay: what is in those goes to the server. The host of a proxy must be seen too. */
 function hidden(value = ''): string {
+  const [, scheme, host] = /^(https?:\/\/)[^/?#]*@([^/?#]*)\/?$/i.exec(value) ?? [];
+  if (scheme !== undefined) return `${scheme}***@${host}`;
   const parts = value.split(/(\$\{[^}]*\})/);
   const shown = parts.map((part, index) => (index % 2 === 1 ? part : part && '***')).join('');
   return shown || '***';

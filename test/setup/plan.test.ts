@@ -159,7 +159,7 @@ describe('keyturn setup', () => {
   it('takes an mcp-remote entry’s secret from its own variables', () => {
     const sent = ['--header', 'Authorization:${AUTH}', '--header', 'X-Team:${TEAM}'];
     const args = ['-y', 'mcp-remote', endpoint, ...sent, '--transport', 'http-only'];
-    const env = { AUTH: `Bearer ${secret}`, TEAM: 'blue', NODE_OPTIONS: '--import=./evil.mjs' };
+    const env = { AUTH: `Bearer ${secret}`, TEAM: 'blue', LD_PRELOAD: './evil.so' };
     const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env } } }, undefined, 2);
     const { findings, after } = read('claude-desktop', text);
     expect(findings).toMatchObject([{ key: { header: 'Authorization', scheme: 'Bearer', value: secret } }]);
@@ -169,8 +169,40 @@ describe('keyturn setup', () => {
       mcpServers: { notes: { command, args: left, env: { TEAM: 'blue' } } },
     });
     const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');
-    expect(shown).toContain('-         "NODE_OPTIONS": "--import=./evil.mjs"');
+    expect(shown).toContain('-         "LD_PRELOAD": "./evil.so"');
     expect(shown).not.toMatch(new RegExp(`${secret}|blue`));
+  });
+
+  const connecting = { NODE_EXTRA_CA_CERTS: '/etc/ca.pem', https_proxy: 'http://ada:pw@proxy.example:3128' };
+  const remoteWith = (env: object): string =>
+    entered({ command: 'npx', args: ['mcp-remote', endpoint], env: { DEBUG: '1', ...env } });
+
+  it('keeps the variables of an mcp-remote entry that say how it connects, and drops others', () => {
+    const { findings, after } = read('cursor', remoteWith({ ...connecting, No_Proxy: 'localhost' }));
+    const env = { ...connecting, No_Proxy: 'localhost' };
+    expect(JSON.parse(after)).toEqual({ mcpServers: { notes: { ...Object(bridge('cursor-notes')), env } } });
+    expect(read('cursor', after).findings).toMatchObject([{ kind: 'bridge', as: 'cursor-notes' }]);
+    const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');
+    expect(shown).toContain('"http://***@proxy.example:3128"');
+    expect(shown).not.toContain('ada:pw');
+  });
+
+  it.each(['PATH', 'Path', 'NODE_OPTIONS', 'node_path', 'NODE_TLS_REJECT_UNAUTHORIZED'])(
+    'leaves an mcp-remote entry with the variable %s',
+    (name) => {
+      const text = remoteWith({ [name]: 'x' });
+      const { findings, after } = read('cursor', text);
+      expect(after).toBe(text);
+      expect(findings).toMatchObject([{ kind: 'left', why: expect.stringContaining(`"${name}"`) }]);
+    },
+  );
+
+  it.each(Object.entries(connecting))('leaves an entry of a project with the variable %s', (name, value) => {
+    const entry = { ...Object(bridge('x')), env: { [name]: value } };
+    for (const text of [remoteWith({ [name]: value }), entered(entry)])
+      expect(findingsIn(fileOf('cursor', 'project'), text, own)).toMatchObject([
+        { kind: 'left', why: expect.stringContaining(name) },
+      ]);
   });
 
   const meaningless: readonly object[] = [
