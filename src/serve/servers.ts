@@ -106,23 +106,15 @@ interface Source {
   close(): Promise<void>;
 }
 
-async function serveLogin(
-  listener: TlsListener,
-  { configuration, folder, resource, onEvent }: Parts,
-): Promise<Source> {
-  const { accounts, registration, clientDocuments, clients, accessTokenSeconds } =
-    configuration.authorizationServer;
-  const storage = sqliteStorage(path.join(folder, 'login.db'));
+async function serveLogin(listener: TlsListener, parts: Parts): Promise<Source> {
+  const { accounts, accessTokenSeconds } = parts.configuration.authorizationServer;
+  const storage = sqliteStorage(path.join(parts.folder, 'login.db'));
   const server = await authorizationServer({
-    issuer: listener.origin,
-    resources: [notesOf(resource)],
+    ...sharedOptions(listener, parts),
+    resources: [notesOf(parts.resource)],
     accounts: developmentLogin(accounts),
     storage,
-    registration,
-    clientDocuments,
-    clients,
     lifetimes: { accessToken: accessTokenSeconds },
-    onEvent: (event) => onEvent({ server: 'authorization', event }),
   });
   listener.serve(server.handler);
   const kept = keptNotes();
@@ -136,25 +128,20 @@ async function serveLogin(
 }
 
 /** The same for our clients, but people sign in at the upstream, where the notes lie. */
-async function serveThirdParty(
-  listener: TlsListener,
-  behind: TlsListener,
-  { configuration, folder, resource, onEvent, fetch, authorities }: Parts,
-): Promise<Source> {
-  const { accounts, registration, clientDocuments, clients, accessTokenSeconds } =
-    configuration.authorizationServer;
-  const issuer = listener.origin;
+async function serveThirdParty(listener: TlsListener, behind: TlsListener, parts: Parts): Promise<Source> {
+  const { configuration, folder, resource, onEvent, fetch, authorities } = parts;
+  const { accounts, accessTokenSeconds } = configuration.authorizationServer;
   const stores = [storageIn(folder, 'upstream.db'), storageIn(folder, 'sessions.db')] as const;
   const upstream = await serveUpstream(behind, {
     accounts,
     storage: stores[0],
-    redirectUri: `${issuer}/login/callback`,
+    redirectUri: `${listener.origin}/login/callback`,
     fetch,
     onEvent: (event) => onEvent({ server: 'upstream', event }),
   });
   const { clientId, clientSecret } = upstream;
   const flow = await thirdPartyServer({
-    issuer,
+    ...sharedOptions(listener, parts),
     resource: notesOf(resource),
     upstream: {
       issuer: upstream.issuer,
@@ -167,10 +154,6 @@ async function serveThirdParty(
     },
     session: { accessToken: accessTokenSeconds },
     storage: stores[1],
-    registration,
-    clientDocuments,
-    clients,
-    onEvent: (event) => onEvent({ server: 'authorization', event }),
   });
   listener.serve(flow.handler);
   return {
@@ -183,6 +166,18 @@ async function serveThirdParty(
       await upstream.close();
       for (const store of stores) await store.close();
     },
+  };
+}
+
+/** Of the server that our clients see, in either mode. */
+function sharedOptions({ origin }: TlsListener, { configuration, onEvent }: Parts) {
+  const { registration, clientDocuments, clients } = configuration.authorizationServer;
+  return {
+    issuer: origin,
+    registration,
+    clientDocuments,
+    clients,
+    onEvent: (event: AuthorizationEvent | SessionEvent) => onEvent({ server: 'authorization', event }),
   };
 }
 

@@ -32,7 +32,7 @@ export interface Checks {
 /** Throws invalid_request for an option that can't be used. */
 export function makeChecks(options: ProtectedServerOptions): Checks {
   const settings = readServerOptions(options);
-  const { resource, scopes, dpop, rateLimit } = settings;
+  const { resource, dpop, rateLimit } = settings;
   const { now = Date.now, checkSession, fetch = ownFetch } = options;
   const onEvent = quietly(options.onEvent);
   const limiter = (rate: typeof rateLimit.perClient) => (rate ? new RateLimiter(rate, now) : undefined);
@@ -42,7 +42,7 @@ export function makeChecks(options: ProtectedServerOptions): Checks {
     onEvent,
     now,
     metadata: resourceMetadata(settings),
-    scopes: new ScopeRules({ ...settings, ...scopes }),
+    scopes: new ScopeRules(settings),
     tokens: settings.tokens.open({
       resource,
       issuers: settings.authorizationServers,

@@ -8,7 +8,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './access.ts';
 import type { Access } from './access.ts';
-import type { Answer, IncomingRequest } from './base/incoming.ts';
+import type { IncomingRequest } from './base/incoming.ts';
 import type { ProtectedServer } from './protected-server.ts';
 
 /** Answers requests that passed. */
@@ -23,7 +23,10 @@ export type FetchHandler = (request: Request, connection?: unknown) => Promise<R
 export function protect(server: ProtectedServer, handler: ProtectedHandler): FetchHandler {
   return async (request, connection) => {
     const verdict = await server.check(incomingOf(request, connection));
-    if (verdict.kind === 'answered') return responseOf(verdict.answer);
+    if (verdict.kind === 'answered') {
+      const { status, headers, body } = verdict.answer;
+      return new Response(body, { status, headers });
+    }
     const response = await handler(handedOn(request, verdict.bytes), verdict.access);
     return withHeaders(response, verdict.headers);
   };
@@ -79,10 +82,6 @@ function handedOn(request: Request, bytes: Uint8Array | undefined): Request {
   // Fetch standard: a stream as a body needs `duplex`.
   const init: RequestInit = { method, headers, signal, ...(hasBody && body ? { body, duplex: 'half' } : {}) };
   return new Request(request.url, init);
-}
-
-function responseOf({ status, headers, body }: Answer): Response {
-  return new Response(body, { status, headers });
 }
 
 /** RFC 9111 §5.2.2.5: what one caller may see is kept by no cache, unless the handler says more of it. */

@@ -4,7 +4,7 @@
  * Invariant: nothing is shared between two of them, and nothing outlives the process. No method waits in its middle, so
  * each change happens at once.
  */
-import type { NamedItem, PlacedItem, Storage, StoredItem } from './storage.ts';
+import type { NamedItem, Storage, StoredItem } from './storage.ts';
 
 export function memoryStorage(): Storage {
   const kinds = new Map<string, Map<string, StoredItem>>();
@@ -25,7 +25,12 @@ export function memoryStorage(): Storage {
     },
     get: async (kind, id) => itemsOf(kind).get(id),
     getByUid: async (kind, uid) => named(itemsOf(kind)).find(({ item }) => item.uid === uid),
-    replace: async (kind, id, before, after) => replace(itemsOf(kind), id, before, after),
+    async replace(kind, id, before, payload) {
+      const item = itemsOf(kind).get(id);
+      if (!item || JSON.stringify(item.payload) !== JSON.stringify(before)) return false;
+      itemsOf(kind).set(id, { ...item, payload });
+      return true;
+    },
     async extend(kind, id, expiresAt) {
       const item = itemsOf(kind).get(id);
       if (item) itemsOf(kind).set(id, { ...item, expiresAt });
@@ -45,7 +50,8 @@ export function memoryStorage(): Storage {
     list: async (kind) => named(itemsOf(kind)),
     ids: async (kind) => [...itemsOf(kind).keys()],
     // One page holds everything.
-    scan: async (after) => (after ? [] : placed(kinds)),
+    scan: async (after) =>
+      after ? [] : [...kinds].flatMap(([kind, items]) => named(items).map((each) => ({ kind, ...each }))),
     async removeExpired(now) {
       for (const items of kinds.values()) {
         removeIf(items, ({ expiresAt }) => expiresAt !== undefined && expiresAt < now);
@@ -59,26 +65,10 @@ export function memoryStorage(): Storage {
 
 type Items = Map<string, StoredItem>;
 
-function replace(
-  items: Items,
-  id: string,
-  before: StoredItem['payload'],
-  payload: StoredItem['payload'],
-): boolean {
-  const item = items.get(id);
-  if (!item || JSON.stringify(item.payload) !== JSON.stringify(before)) return false;
-  items.set(id, { ...item, payload });
-  return true;
-}
-
 function removeIf(items: Items, isOver: (item: StoredItem) => boolean): void {
   for (const [id, item] of items) if (isOver(item)) items.delete(id);
 }
 
 function named(items: Items): NamedItem[] {
   return [...items].map(([id, item]) => ({ id, item }));
-}
-
-function placed(kinds: ReadonlyMap<string, Items>): PlacedItem[] {
-  return [...kinds].flatMap(([kind, items]) => named(items).map((each) => ({ kind, ...each })));
 }

@@ -76,7 +76,8 @@ export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): Se
     },
     async replace(kind, id, before, after) {
       const item = await storage.get(kind, id);
-      if (!item || !isSame(ring.open(kind, id, item.payload), before)) return false;
+      const isSame = item && JSON.stringify(ring.open(kind, id, item.payload)) === JSON.stringify(before);
+      if (!isSame) return false;
       return storage.replace(kind, id, item.payload, ring.seal(kind, id, after));
     },
     extend: async (kind, id, expiresAt) => storage.extend(kind, id, expiresAt),
@@ -181,10 +182,6 @@ class KeyRing {
 /** A kind has no line break, so two places never have the same bytes. */
 function placeOf(kind: string, id: string): Uint8Array {
   return Buffer.from(`${kind}\n${id}`);
-}
-
-function isSame(one: StoredItem['payload'], other: StoredItem['payload']): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Names the kind, never the id: that of some items is what their holder shows. */

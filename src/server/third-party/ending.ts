@@ -37,19 +37,20 @@ const firstPause = 60;
 /** Seconds that a receipt is kept. */
 const receiptLifetime = 30 * 24 * 60 * 60;
 
-export interface EndingParts {
+/** What all that happens to a session needs. */
+export interface SessionParts {
   readonly sessions: Sessions;
   readonly storage: Storage;
-  readonly upstream: Pick<UpstreamServer, 'revoke'>;
+  readonly server: UpstreamServer;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onEvent: (event: SessionEvent) => void;
 }
 
 export class Ending {
-  readonly #parts: EndingParts;
+  readonly #parts: SessionParts;
 
-  constructor(parts: EndingParts) {
+  constructor(parts: SessionParts) {
     this.#parts = parts;
   }
 
@@ -108,7 +109,7 @@ export class Ending {
   }
 
   async #try(item: string): Promise<Receipt | undefined> {
-    const { storage, upstream, onEvent } = this.#parts;
+    const { storage, server, onEvent } = this.#parts;
     const stored = (await storage.get(kind, item))?.payload;
     if (stored === undefined) return undefined;
     const before = revocationSchema.parse(stored);
@@ -120,7 +121,7 @@ export class Ending {
     if (!(await storage.replace(kind, item, stored, taken))) return 'pending';
     let receipt: Receipt;
     try {
-      receipt = (await upstream.revoke(before.upstream)) ? 'confirmed' : 'notOffered';
+      receipt = (await server.revoke(before.upstream)) ? 'confirmed' : 'notOffered';
     } catch {
       receipt = tries >= maxTries ? 'abandoned' : 'pending';
     }

@@ -16,28 +16,20 @@ import {
 import { UpstreamFault, upstreamProblem } from '../authorization/accounts/upstream-client.ts';
 import { errorPage } from '../authorization/base/pages.ts';
 import { fetchTo } from '../resource/upstream.ts';
-import type { Ending } from './ending.ts';
-import type { SessionEvent, Upstream } from './options.ts';
-import type { Sessions, UpstreamTokens } from './session.ts';
+import type { Ending, SessionParts } from './ending.ts';
+import type { Upstream } from './options.ts';
+import type { UpstreamTokens } from './session.ts';
 import type { SessionStatus } from './status.ts';
 import { startedSchema } from './upstream-server.ts';
-import type { SignedIn, UpstreamServer } from './upstream-server.ts';
+import type { SignedIn } from './upstream-server.ts';
 
-export interface ForwardingParts {
+export interface ForwardingParts extends SessionParts {
   readonly upstream: Upstream;
-  readonly server: UpstreamServer;
-  readonly sessions: Sessions;
   readonly status: SessionStatus;
   readonly ending: Ending;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly onEvent: (event: SessionEvent) => void;
 }
 
-interface AskedHere {
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-}
+type AskedHere = Parameters<Forwarding['signIn']>[1];
 
 /** Scopes that say something of the sign-in here, and need none upstream. */
 const ownScopes: ReadonlySet<string> = new Set(['openid', 'offline_access']);

@@ -6,16 +6,14 @@
  * request asks the upstream for all who wait, also across processes where it renews a token.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Storage } from '../storage/storage.ts';
 import { BoundedMap } from '../resource/base/bounded-map.ts';
 import type { SessionState } from '../resource/options.ts';
 import type { VerifiedToken } from '../resource/tokens/token.ts';
-import type { Ending } from './ending.ts';
+import type { Ending, SessionParts } from './ending.ts';
 import { upstreamProblem } from '../authorization/accounts/upstream-client.ts';
-import type { SessionEvent, SessionTimes } from './options.ts';
-import type { Session, Sessions, UpstreamTokens } from './session.ts';
+import type { SessionTimes } from './options.ts';
+import type { Session, UpstreamTokens } from './session.ts';
 import { isSilence, RefusedUpstream } from './upstream-server.ts';
-import type { UpstreamServer } from './upstream-server.ts';
 
 /** Seconds before its end at which an upstream token isn't used any more: it has to travel. */
 const margin = 5;
@@ -38,16 +36,10 @@ const maxResting = 10_000;
 /** Seconds; the time of the last use is written at most so often. */
 const useStep = 60;
 
-export interface StatusParts {
+interface StatusParts extends SessionParts {
   readonly issuer: string;
-  readonly sessions: Sessions;
-  readonly storage: Storage;
-  readonly upstream: Pick<UpstreamServer, 'prepare' | 'renew' | 'isActive' | 'offersIntrospection'>;
-  readonly ending: Pick<Ending, 'end' | 'drop'>;
+  readonly ending: Ending;
   readonly times: SessionTimes;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly onEvent: (event: SessionEvent) => void;
 }
 
 /** How the upstream token stands. */
@@ -143,18 +135,18 @@ export class SessionStatus {
 
   /** Seconds that an answer of the upstream counts. */
   async #goodFor(): Promise<number> {
-    const { upstream, times } = this.#parts;
-    const isOffered = await upstream.offersIntrospection().catch(() => true);
+    const { server, times } = this.#parts;
+    const isOffered = await server.offersIntrospection().catch(() => true);
     return isOffered ? times.status : times.renewal;
   }
 
   /** Throws RefusedUpstream where the upstream ended it, and anything else where nobody can tell. */
   async #askUpstream(id: string, session: Session): Promise<Standing> {
-    const { upstream, sessions, times } = this.#parts;
+    const { server, sessions, times } = this.#parts;
     const now = this.#seconds();
     if (!isFresh(session, now)) return this.#renew(id, session);
-    if (await upstream.offersIntrospection()) {
-      if (!(await upstream.isActive(session.upstream))) return this.#renew(id, session);
+    if (await server.offersIntrospection()) {
+      if (!(await server.isActive(session.upstream))) return this.#renew(id, session);
       const { accessToken } = session.upstream;
       const checked = await sessions.update(id, (each) => each.upstream.accessToken === accessToken, {
         checkedAt: this.#seconds(),
@@ -166,15 +158,15 @@ export class SessionStatus {
   }
 
   async #renew(id: string, before: Session): Promise<Standing> {
-    const { sessions, upstream, ending, onEvent } = this.#parts;
+    const { sessions, server, ending, onEvent } = this.#parts;
     // The lease is long enough for one request: the metadata is fetched before it.
-    await upstream.prepare();
+    await server.prepare();
     const session = await this.#lease(id, before);
     // Another process renewed it, or ended the session.
     if (!session || session.upstream.accessToken !== before.upstream.accessToken) return this.#reread(id);
     let tokens: UpstreamTokens;
     try {
-      tokens = await upstream.renew(session.upstream, async (refused) => ending.drop(id, refused));
+      tokens = await server.renew(session.upstream, async (refused) => ending.drop(id, refused));
     } catch (error) {
       await sessions.update(id, (each) => each.renewingUntil === session.renewingUntil, {
         renewingUntil: undefined,

@@ -69,7 +69,7 @@ export async function thirdPartyServer(options: ThirdPartyOptions): Promise<Thir
   const storage = options.storage ?? memoryStorage();
   const parts = makeParts(options, settings, storage);
   const { status, ending } = parts;
-  const authorization = await authorizationServer(downstream(options, settings.times, parts, storage));
+  const authorization = await authorizationServer(downstream(options, settings.times, parts));
   const timer = setInterval(() => {
     // The next run tries again; what ended is refused at its next use anyway.
     tidy(parts).catch(() => undefined);
@@ -104,10 +104,10 @@ function makeParts(
   const onEvent = quietly<SessionEvent>(options.onEvent);
   const sessions = new Sessions(storage);
   const server = new UpstreamServer(upstream, now);
-  const shared = { sessions, storage, upstream: server, now, onEvent };
+  const shared = { sessions, storage, server, now, onEvent };
   const ending = new Ending(shared);
   const status = new SessionStatus({ ...shared, issuer, ending, times });
-  return { upstream, server, sessions, status, ending, now, onEvent };
+  return { ...shared, upstream, status, ending };
 }
 
 /** The server that our clients see. */
@@ -115,13 +115,12 @@ function downstream(
   options: ThirdPartyOptions,
   { accessToken, absolute }: SessionTimes,
   parts: ForwardingParts,
-  storage: Storage,
 ): AuthorizationServerOptions {
   const { resource, upstream, session: _times, ...rest } = options;
   const { issuer } = options;
   return {
     ...rest,
-    storage,
+    storage: parts.storage,
     resources: [resource],
     // A refresh token ends with its session, whatever its own time.
     lifetimes: { accessToken, refreshToken: absolute },

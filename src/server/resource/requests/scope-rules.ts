@@ -6,6 +6,7 @@
  */
 import { parseScope, union } from '../../../oauth/base/scope.ts';
 import { invalidOption } from '../base/option.ts';
+import type { Settings } from '../options.ts';
 import type { Operation } from './message.ts';
 
 /** Spec, Errors, rule 4. */
@@ -32,25 +33,14 @@ export interface RouteScopes {
   readonly scopes: readonly string[];
 }
 
-export interface ScopeSettings {
-  /** What every request needs. */
-  readonly required: readonly string[];
-  /** Scopes that one scope includes: `{'files:write': ['files:read']}`. */
-  readonly implies: ScopeLists;
-  /** Scopes that are often used together with one; the strategy `extended` asks for them as well. */
-  readonly related: ScopeLists;
-  readonly strategy: ScopeStrategy;
-  readonly operations?: OperationScopes | undefined;
-  readonly routes: readonly RouteScopes[];
-}
-
 export class ScopeRules {
-  readonly #settings: ScopeSettings;
+  readonly #settings: Settings;
   readonly #known: ReadonlySet<string>;
 
-  constructor(settings: ScopeSettings) {
+  constructor(settings: Settings) {
     this.#settings = settings;
-    const { required, implies, related, operations = {}, routes } = settings;
+    const { scopes, operations = {}, routes } = settings;
+    const { required, implies, related } = scopes;
     const { tools = {}, resources = {}, prompts = {}, methods = {} } = operations;
     const tables = [tools, resources, prompts, methods, implies, related].flatMap((table) =>
       Object.values(table),
@@ -58,7 +48,7 @@ export class ScopeRules {
     const all = [
       ...required,
       ...tables.flat(),
-      ...routes.flatMap(({ scopes }) => scopes),
+      ...routes.flatMap((route) => route.scopes),
       ...Object.keys(implies),
       ...Object.keys(related),
     ];
@@ -68,12 +58,12 @@ export class ScopeRules {
 
   /** What a request for this path needs, whatever it carries. */
   neededFor(method: string, path: string): string[] {
-    const { required, routes } = this.#settings;
+    const { scopes, routes } = this.#settings;
     const plain = plainPath(path);
     const fitting = routes.filter(
       (route) => isForMethod(route, method) && isBelow(plain, plainPath(route.path)),
     );
-    return union(required, ...fitting.map(({ scopes }) => scopes));
+    return union(scopes.required, ...fitting.map((route) => route.scopes));
   }
 
   neededBy({ method, tool, resource, prompt }: Operation): string[] {
@@ -90,19 +80,20 @@ export class ScopeRules {
   isEnough(granted: readonly string[], needed: readonly string[]): boolean {
     // A set yields what is added while it is walked.
     const held = new Set(granted);
-    for (const scope of held) for (const implied of list(this.#settings.implies, scope)) held.add(implied);
+    for (const scope of held)
+      for (const implied of list(this.#settings.scopes.implies, scope)) held.add(implied);
     return needed.every((scope) => held.has(scope));
   }
 
   /** The scopes for the challenge of a 403. */
   challenge(granted: readonly string[], needed: readonly string[]): string[] {
-    const { strategy, related } = this.#settings;
+    const { strategy, scopes } = this.#settings;
     if (strategy === 'minimal') return [...needed];
     // Of the scopes that the token has, those that this server knows are relevant here.
     const relevant = granted.filter((scope) => this.#known.has(scope));
     const recommended = union(relevant, needed);
     if (strategy === 'recommended') return recommended;
-    return union(recommended, ...needed.map((scope) => list(related, scope)));
+    return union(recommended, ...needed.map((scope) => list(scopes.related, scope)));
   }
 }
 
