@@ -16,19 +16,12 @@ import { inspect, parseArgs } from 'node:util';
 import { mcpRemote } from './bridges.ts';
 import { fileHere } from './process.ts';
 import { isSmoke, type Measurement, type Row, verdictOf } from './row.ts';
-import { anew } from './rows/anew.ts';
-import { bridge8mb } from './rows/bridge-8mb.ts';
-import { bridgeCall } from './rows/bridge-call.ts';
-import { bridgeMemory } from './rows/bridge-memory.ts';
-import { bridgeStart } from './rows/bridge-start.ts';
-import { cold } from './rows/cold.ts';
-import { crowd } from './rows/crowd.ts';
-import { hang } from './rows/hang.ts';
-import { kept } from './rows/kept.ts';
-import { memory } from './rows/memory.ts';
+import { bridge8mb, bridgeCall, bridgeMemory, bridgeStart } from './rows/bridges.ts';
+import { memory, start } from './rows/brokers.ts';
+import { crowd, hang } from './rows/crowds.ts';
 import { paint } from './rows/paint.ts';
 import { server } from './rows/server.ts';
-import { start } from './rows/start.ts';
+import { anew, cold, kept } from './rows/tokens.ts';
 import { openWorld, type World } from './world.ts';
 
 const measurements: readonly Measurement[] = [

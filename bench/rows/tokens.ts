@@ -1,9 +1,34 @@
-/** Tokens from memory over kept connections: one at a time with both ends on one processor, and 64 at once on all. */
+/** A token that the broker has in its memory. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
-import { pinned } from '../process.ts';
+import process from 'node:process';
+import { bin, pinned } from '../process.ts';
 import { inTurn, isSmoke, type Measurement, microseconds } from '../row.ts';
 
+/** `keyturn token` as a cold process, with the token in the broker's memory. */
+export const cold: Measurement = {
+  name: 'cold',
+  async measure(world) {
+    const { home, pids, lasting, oidcAgent } = await world();
+    const run =
+      (program: string, args: readonly string[], env: NodeJS.ProcessEnv) => async (): Promise<number> => {
+        const from = performance.now();
+        execFileSync(program, args, { env, stdio: 'ignore' });
+        return performance.now() - from;
+      };
+    const figures = await pinned(pids, async () =>
+      inTurn(31, {
+        ours: run(process.execPath, [bin, 'token', lasting], home.env),
+        'node -e 0': run(process.execPath, ['-e', '0'], home.env),
+        'oidc-token': oidcAgent ? run('oidc-token', ['lasting'], oidcAgent.env) : async () => Number.NaN,
+      }),
+    );
+    return [{ what: '`keyturn token`, cold process', unit: 'ms', ...figures, goals: { 'node -e 0': 1.4 } }];
+  },
+};
+
+/** Tokens from memory over kept connections: one at a time with both ends on one processor, and 64 at once on all. */
 export const kept: Measurement = {
   name: 'kept',
   async measure(world) {
@@ -75,3 +100,24 @@ async function floorConnection(socket: string, resource: string): Promise<FloorC
     close: () => void connection.destroy(),
   };
 }
+
+/** A token over a new connection that both sides prove, beside oidc-agent's own library; both ends on one processor. */
+export const anew: Measurement = {
+  name: 'anew',
+  async measure(world) {
+    const { home, oidcAgent, pids, lasting } = await world();
+    const ours = async (): Promise<void> => {
+      const connection = await home.connection();
+      await connection.getToken({ resource: lasting });
+      connection.close();
+    };
+    const figures = await pinned(pids, async () =>
+      inTurn(7, {
+        ours: async () => microseconds(400, ours),
+        'oidc-agent': async () => (oidcAgent ? microseconds(400, oidcAgent.ask) : Number.NaN),
+      }),
+    );
+    const what = 'a token over a new authenticated connection';
+    return [{ what, unit: 'µs', ...figures, goals: { 'oidc-agent': 1.5 } }];
+  },
+};
