@@ -17,27 +17,32 @@ function compile(project) {
   execFileSync(process.execPath, [compiler, ...args], { stdio: 'inherit' });
 }
 
-/** The desktop host: electron/ and what it imports of src/, side by side as in the source tree. */
-async function buildApp() {
-  compile('tsconfig.app.json');
-  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-  // src/daemon/system/version.ts reads it three folders above itself.
-  writeFileSync(path.join(dist, 'app', 'package.json'), `${JSON.stringify({ version, type: 'module' })}\n`);
-  // A sandboxed preload can't import files of its own, and must be CommonJS.
-  await build({
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+/** Into a folder of dist/, beside what is there. */
+const bundle = async (folder, { build: how, ...more }) =>
+  build({
     configFile: false,
     logLevel: 'warn',
     root,
+    ...more,
+    build: { outDir: path.join(dist, folder), emptyOutDir: false, minify: false, ...how },
+  });
+
+/** The desktop host: electron/ and what it imports of src/, side by side as in the source tree. */
+async function buildApp() {
+  compile('tsconfig.app.json');
+  // src/daemon/system/version.ts reads it three folders above itself.
+  writeFileSync(path.join(dist, 'app', 'package.json'), `${JSON.stringify({ version, type: 'module' })}\n`);
+  // A sandboxed preload can't import files of its own, and must be CommonJS.
+  await bundle('app/electron', {
     build: {
-      outDir: path.join(dist, 'app', 'electron'),
-      emptyOutDir: false,
       lib: {
         entry: path.join(root, 'electron', 'preload.ts'),
         formats: ['cjs'],
         fileName: () => 'preload.cjs',
       },
       rolldownOptions: { external: ['electron'] },
-      minify: false,
     },
   });
 }
@@ -104,12 +109,8 @@ function direct({ all, whole, names, from }) {
  * The entries find each other by name in that folder (`fileBeside`, `spawnDetached`).
  */
 async function bundleProgram() {
-  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
   const source = (file) => path.join(root, 'src', file);
-  await build({
-    configFile: false,
-    logLevel: 'warn',
-    root,
+  await bundle('cli', {
     plugins: [
       {
         name: 'version',
@@ -124,9 +125,6 @@ async function bundleProgram() {
     ssr: { noExternal: true, external: packagesOutside, target: 'node' },
     build: {
       ssr: true,
-      outDir: path.join(dist, 'cli'),
-      emptyOutDir: false,
-      minify: false,
       target: 'node22',
       rolldownOptions: {
         input: {
@@ -163,16 +161,10 @@ async function bundleProgram() {
 /** The client library in one file beside its types: programs pay for each file when they import it. */
 async function bundleClient() {
   compile('src/client/tsconfig.json');
-  await build({
-    configFile: false,
-    logLevel: 'warn',
-    root,
+  await bundle('client/client', {
     ssr: { noExternal: true, target: 'node' },
     build: {
       ssr: true,
-      outDir: path.join(dist, 'client', 'client'),
-      emptyOutDir: false,
-      minify: false,
       target: 'node22',
       rolldownOptions: {
         input: { index: path.join(root, 'src', 'client', 'index.ts') },

@@ -4,7 +4,6 @@
  * Linux come the man pages, in man/man1. The one for Windows needs two packages of npm that aren't installed here.
  */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +11,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { writeManual } from './packaging/manual-files.ts';
 import { fetchPinned } from './packaging/pinned-package.ts';
-import { nodePackage, root } from './packaging/program.ts';
+import { nodePackage, root, sha256 } from './packaging/program.ts';
 import { buildSingle, linuxTarget, windowsTarget } from './packaging/single.ts';
 import type { SingleTarget } from './packaging/single.ts';
 
@@ -27,8 +26,6 @@ const { values } = parseArgs({
 const output = path.resolve(values.output);
 const unknown = values.system.find((system) => !systems.includes(system));
 if (unknown !== undefined) throw new Error(`--system is one of ${systems.join(', ')}, not ${unknown}.`);
-
-const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 const versionIn = (folder: string): string =>
   (JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version: string }).version;

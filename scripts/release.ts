@@ -5,18 +5,16 @@
  * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { releaseNotes } from './packaging/notes.ts';
-import { root } from './packaging/program.ts';
+import { root, sha256, version } from './packaging/program.ts';
 
 const textOf = (name: string): string => readFileSync(path.join(root, name), 'utf8');
 
 const release = path.join(root, 'release');
-const { version } = JSON.parse(textOf('package.json')) as { version: string };
 
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
@@ -71,8 +69,7 @@ function checksums(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => {
       const name = path.relative(release, path.join(entry.parentPath, entry.name));
-      const hash = createHash('sha256').update(readFileSync(path.join(release, name)));
-      return `${hash.digest('hex')}  ${name}\n`;
+      return `${sha256(path.join(release, name))}  ${name}\n`;
     })
     .join('');
 }

@@ -10,26 +10,6 @@ const signature = 8;
 /** Bytes of a pixel by PNG's colour types, RGB and RGBA. */
 const pixelBytes: Readonly<Record<number, number | undefined>> = { 2: 3, 6: 4 };
 
-export interface Picture {
-  /** In pixels. */
-  readonly width: number;
-  /** Red, green, blue and alpha, 0 to 255, row by row. */
-  readonly pixels: readonly (readonly number[])[];
-}
-
-/** The pixels of a picture of the kind RGBA. */
-export function pixelsOf(picture: Buffer): Picture {
-  const parts = chunks(picture);
-  const width = parts.find(({ type }) => type === 'IHDR')?.data.readUInt32BE(0) ?? 0;
-  const packed = Buffer.concat(parts.filter(({ type }) => type === 'IDAT').map(({ data }) => data));
-  const rows = unfiltered(inflateSync(packed), width * 4, 4);
-  const pixels: number[][] = [];
-  for (let start = 1; start < rows.length; start += width * 4 + 1) {
-    for (let at = start; at < start + width * 4; at += 4) pixels.push([...rows.subarray(at, at + 4)]);
-  }
-  return { width, pixels };
-}
-
 export function smallPng(picture: Buffer): Buffer {
   const parts = chunks(picture);
   const header = parts.find(({ type }) => type === 'IHDR')?.data ?? Buffer.alloc(13);

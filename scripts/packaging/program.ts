@@ -1,5 +1,6 @@
 /** What the program of one file is made of on this machine: the bundle, native packages, and Node itself. */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -10,6 +11,8 @@ const modules = path.join(root, 'node_modules');
 export const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
   version: string;
 };
+
+export const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 /** The Node that the dependencies bring, which runs this too. */
 export const nodePackage = path.join(modules, `node-linux-${process.arch}`);

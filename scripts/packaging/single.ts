@@ -5,13 +5,12 @@
  * Invariant: the executable takes no option of Node's, from its arguments or from NODE_OPTIONS.
  */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { build, type Plugin } from 'vite';
 import { nodeFlags } from '../../src/cli/broker/auto-start.ts';
-import { nativeFiles, nodePackage, requireParts, root, strip, version } from './program.ts';
+import { nativeFiles, nodePackage, requireParts, root, sha256, strip, version } from './program.ts';
 
 /** A system that the executable is for, and what goes into it. */
 export interface SingleTarget {
@@ -27,7 +26,6 @@ export interface SingleTarget {
 
 const source = (file: string): string => path.join(root, 'src', file);
 const ownModule = (file: string): string => path.join(root, 'node_modules', file);
-const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 /** For a Linux of this machine's architecture. */
 export function linuxTarget(): SingleTarget {
