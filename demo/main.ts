@@ -12,9 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, KeyturnError } from '@keyturn/client';
 import { type EnvFile, takeEnvFile } from './env-file.ts';
 import { type Person, person } from './person.ts';
-import { pairProgram, type Program } from './program.ts';
+import { pairProgram, type Program, useBridge } from './program.ts';
 import { setStage, type Stage, tokenLifetime } from './stage.ts';
-import { useBridge } from './stock-client.ts';
 import { tryStolen } from './stolen-token.ts';
 
 const args = process.argv.slice(2);
@@ -119,10 +118,14 @@ async function paired(stage: Stage, you: Person, name: string): Promise<Program>
   return program;
 }
 
-async function firstToken(stage: Stage, you: Person, reader: Program): Promise<void> {
-  const call = reader.callTool('list-notes');
+/** Ends with the call, whether or not you were asked. */
+async function allowed(you: Person, call: Promise<void>): Promise<void> {
   await Promise.race([you.answer('allow'), call]);
   await call;
+}
+
+async function firstToken(stage: Stage, you: Person, reader: Program): Promise<void> {
+  await allowed(you, reader.callTool('list-notes'));
   const { signIns } = stage.servers.counts();
   printStep(`signed in at ${stage.servers.issuer}; ${reader.name} called list-notes: 200`);
   expect('sign-ins for the first program', 1, signIns);
@@ -130,9 +133,7 @@ async function firstToken(stage: Stage, you: Person, reader: Program): Promise<v
 
 async function sharedSignIn(stage: Stage, you: Person, second: Program): Promise<void> {
   const before = stage.servers.counts().signIns;
-  const call = second.callTool('list-notes');
-  await Promise.race([you.answer('allow'), call]);
-  await call;
+  await allowed(you, second.callTool('list-notes'));
   printStep(`${second.name} uses the same sign-in and called list-notes: 200, with no further sign-in`);
   expect('further sign-ins for the second program', 0, stage.servers.counts().signIns - before);
 }
@@ -162,15 +163,13 @@ async function fiftyCallers(stage: Stage, reader: Program): Promise<void> {
 
 async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void> {
   const before = stage.servers.counts();
-  const refused = stage.servers.counts().insufficientScope;
-  const call = reader.callTool('add-note', { text: 'from the demo' });
-  await Promise.race([you.answer('allow'), call]);
-  await call;
+  await allowed(you, reader.callTool('add-note', { text: 'from the demo' }));
+  const after = stage.servers.counts();
   printStep(
     `${reader.name} called add-note: 403 insufficient_scope, so it was allowed more, signed in again (step-up), and got 200`,
   );
-  expect('sign-ins for the step-up', 1, stage.servers.counts().signIns - before.signIns);
-  expect('403 answers that led to it', 1, stage.servers.counts().insufficientScope - refused);
+  expect('sign-ins for the step-up', 1, after.signIns - before.signIns);
+  expect('403 answers that led to it', 1, after.insufficientScope - before.insufficientScope);
 }
 
 async function narrowToken(stage: Stage, second: Program): Promise<void> {
@@ -208,13 +207,8 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
 /** A token that is bound to a DPoP key of the broker works with the broker's proofs, and in nobody else's hands. */
 async function stolenToken(stage: Stage, you: Person, reader: Program): Promise<void> {
   const seen: Request[] = [];
-  const call = reader.callTool(
-    'list-notes',
-    {},
-    { servers: stage.bound, onRequest: (request) => seen.push(request) },
-  );
-  await Promise.race([you.answer('allow'), call]);
-  await call;
+  const bound = { servers: stage.bound, onRequest: (request: Request) => seen.push(request) };
+  await allowed(you, reader.callTool('list-notes', {}, bound));
   printStep(
     `${stage.bound.url} takes only tokens that are bound to a DPoP key: ${reader.name} called list-notes with the broker's proofs: 200`,
   );

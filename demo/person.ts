@@ -21,7 +21,6 @@ const questions = z.array(
 type Question = z.infer<typeof questions>[number];
 
 export interface Person {
-  readonly isPresent: boolean;
   /** Waits for the next question of this kind, answers it, and says how. */
   answer(kind: 'allow' | 'pair'): Promise<void>;
 }
@@ -31,7 +30,6 @@ const pollInterval = 100;
 
 export function person(stage: Stage, isPresent: boolean, say: (line: string) => void): Person {
   return {
-    isPresent,
     async answer(kind) {
       const question = await nextQuestion(stage, kind);
       const asked = describe(question);

@@ -66,7 +66,8 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     NODE_EXTRA_CA_CERTS: caFile,
     ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
   };
-  const daemon = startDaemon(env);
+  // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
+  const daemon = spawn(process.execPath, [bin, 'broker', 'run'], { env, stdio: 'ignore', detached: true });
   const keyturn = (...args: string[]) => runCommand(args, env);
   await untilUp(keyturn, daemon);
   return {
@@ -88,11 +89,6 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function startDaemon(env: NodeJS.ProcessEnv): ChildProcess {
-  // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
-  return spawn(process.execPath, [bin, 'broker', 'run'], { env, stdio: 'ignore', detached: true });
 }
 
 interface Keyring {
