@@ -14,11 +14,16 @@ export type { RefusalReason } from './resource/base/refusal.ts';
 export type { RequestEvent, ServerEvent } from './resource/events.ts';
 export { protect } from './resource/fetch-handler.ts';
 export type { FetchHandler, ProtectedHandler } from './resource/fetch-handler.ts';
-export type { ProtectedServerOptions, SessionState } from './resource/options.ts';
+export type {
+  OperationScopes,
+  ProtectedServerOptions,
+  RouteScopes,
+  ScopeStrategy,
+  SessionState,
+} from './resource/options.ts';
 export type { ProtectedServer, Verdict } from './resource/protected-server.ts';
 export type { Origins } from './resource/requests/cors.ts';
 export type { Limit } from './resource/requests/rate-limit.ts';
-export type { OperationScopes, RouteScopes, ScopeStrategy } from './resource/requests/scope-rules.ts';
 export { introspection } from './resource/tokens/introspection.ts';
 export type { IntrospectionOptions } from './resource/tokens/introspection.ts';
 export type { IntrospectionClient } from './resource/tokens/introspection-request.ts';

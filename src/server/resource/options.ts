@@ -12,13 +12,36 @@ import { callable, invalidOption, readOption, readOptions, seconds } from './bas
 import type { ServerEvent } from './events.ts';
 import type { Origins } from './requests/cors.ts';
 import type { Limit } from './requests/rate-limit.ts';
-import type { OperationScopes, RouteScopes, ScopeStrategy } from './requests/scope-rules.ts';
 import { asymmetricAlgorithms } from './tokens/jwt.ts';
 import type { AsymmetricAlgorithm } from './tokens/jwt.ts';
 import type { TokenKind, VerifiedToken } from './tokens/token.ts';
 
 /** `valid`; `ended`: 401; `unavailable`: 503, since nobody can tell. */
 export type SessionState = 'valid' | 'ended' | 'unavailable';
+
+/** Spec, Errors, rule 4. */
+export type ScopeStrategy = 'minimal' | 'recommended' | 'extended';
+
+type ScopeLists = Readonly<Record<string, readonly string[]>>;
+
+export interface OperationScopes {
+  /** By name; `*` stands for every tool without an entry. */
+  readonly tools?: ScopeLists | undefined;
+  /** By URI, or by the beginning of one with `*` after it; all entries that fit count. */
+  readonly resources?: ScopeLists | undefined;
+  /** By name; `*` stands for every prompt without an entry. */
+  readonly prompts?: ScopeLists | undefined;
+  /** By the protocol's method, such as `tools/list`; `*` stands for every method without an entry. */
+  readonly methods?: ScopeLists | undefined;
+}
+
+export interface RouteScopes {
+  /** Absent: every method. GET stands for HEAD too. */
+  readonly method?: string | undefined;
+  /** This path and what is below it. */
+  readonly path: string;
+  readonly scopes: readonly string[];
+}
 
 export interface ProtectedServerOptions {
   /** The canonical URI of this server (RFC 8707 §2): what tokens must name as their audience. */
@@ -33,9 +56,9 @@ export interface ProtectedServerOptions {
     /** `scopes_supported` of the metadata; `required` unless given. */
     readonly supported?: readonly string[];
     /** Scopes that a scope includes: `{'files:write': ['files:read']}`. */
-    readonly implies?: Readonly<Record<string, readonly string[]>>;
+    readonly implies?: ScopeLists;
     /** Scopes that are often used with a scope, for the strategy `extended`. */
-    readonly related?: Readonly<Record<string, readonly string[]>>;
+    readonly related?: ScopeLists;
   };
   /** What a 403 asks for; `recommended` unless given. */
   readonly strategy?: ScopeStrategy;

@@ -6,32 +6,10 @@
  */
 import { parseScope, union } from '../../../oauth/base/scope.ts';
 import { invalidOption } from '../base/option.ts';
-import type { Settings } from '../options.ts';
+import type { RouteScopes, Settings } from '../options.ts';
 import type { Operation } from './message.ts';
 
-/** Spec, Errors, rule 4. */
-export type ScopeStrategy = 'minimal' | 'recommended' | 'extended';
-
 type ScopeLists = Readonly<Record<string, readonly string[]>>;
-
-export interface OperationScopes {
-  /** By name; `*` stands for every tool without an entry. */
-  readonly tools?: ScopeLists | undefined;
-  /** By URI, or by the beginning of one with `*` after it; all entries that fit count. */
-  readonly resources?: ScopeLists | undefined;
-  /** By name; `*` stands for every prompt without an entry. */
-  readonly prompts?: ScopeLists | undefined;
-  /** By the protocol's method, such as `tools/list`; `*` stands for every method without an entry. */
-  readonly methods?: ScopeLists | undefined;
-}
-
-export interface RouteScopes {
-  /** Absent: every method. GET stands for HEAD too. */
-  readonly method?: string | undefined;
-  /** This path and what is below it. */
-  readonly path: string;
-  readonly scopes: readonly string[];
-}
 
 export class ScopeRules {
   readonly #settings: Settings;
