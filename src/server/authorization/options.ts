@@ -177,7 +177,13 @@ const schema = z.strictObject({
     .default([]),
   clientDocuments: z.union([z.enum(['any', 'none']), texts]).default('any'),
   assertionProviders: z
-    .array(z.strictObject({ issuer: z.string(), jwksUri: z.string(), accountFor: callable }))
+    .array(
+      z.strictObject({
+        issuer: z.string(),
+        jwksUri: z.string(),
+        accountFor: callable<AssertionProvider['accountFor']>(),
+      }),
+    )
     .default([]),
   lifetimes: z
     .strictObject({
@@ -189,18 +195,11 @@ const schema = z.strictObject({
     .prefault({}),
   keyRotation: seconds.min(3600).default(30 * day),
   authorities: z.string().exactOptional(),
-  onEvent: callable.optional(),
-  now: callable.optional(),
+  onEvent: callable<(event: AuthorizationEvent) => void>().optional().transform(quietly),
+  now: callable<() => number>().default(() => Date.now),
 });
 
-export type Settings = Omit<z.output<typeof schema>, 'assertionProviders' | 'onEvent' | 'now' | 'storage'> & {
-  readonly onEvent: (event: AuthorizationEvent) => void;
-  readonly storage: Storage | undefined;
-  readonly assertionProviders: readonly AssertionProvider[];
-  readonly now: () => number;
-  /** True: the issuer is on this machine, for development. */
-  readonly isLoopback: boolean;
-};
+export type Settings = z.output<typeof schema>;
 
 /** Throws invalid_request with the option's name and what to write. */
 export function readAuthorizationOptions(options: AuthorizationServerOptions): Settings {
@@ -222,20 +221,13 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   }
   requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
-  if (!isLoopback && options.storage?.atRest === 'readable') {
+  if (!isLoopback && data.storage?.atRest === 'readable') {
     invalidOption(
       'storage',
       'anyone who reads it could sign tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
     );
   }
-  return {
-    ...data,
-    storage: options.storage,
-    assertionProviders: options.assertionProviders ?? [],
-    onEvent: quietly(options.onEvent),
-    now: options.now ?? Date.now,
-    isLoopback,
-  };
+  return data;
 }
 
 /** RFC 8414 §2: an https URL without query or fragment. True for a loopback host. */

@@ -3,8 +3,6 @@
  *
  * Invariant: an option that can't be used is refused here, before the first request.
  */
-import { quietly } from './base/option.ts';
-import type { ServerEvent } from './events.ts';
 import { readServerOptions } from './options.ts';
 import type { ProtectedServerOptions, Settings } from './options.ts';
 import { FailedTokens } from './requests/failed-tokens.ts';
@@ -17,9 +15,6 @@ import type { TokenCheck } from './tokens/token.ts';
 
 export interface Checks {
   readonly settings: Settings;
-  readonly checkSession: ProtectedServerOptions['checkSession'];
-  readonly onEvent: (event: ServerEvent) => void;
-  readonly now: () => number;
   readonly metadata: ResourceMetadata;
   readonly scopes: ScopeRules;
   readonly tokens: TokenCheck;
@@ -32,15 +27,10 @@ export interface Checks {
 /** Throws invalid_request for an option that can't be used. */
 export function makeChecks(options: ProtectedServerOptions): Checks {
   const settings = readServerOptions(options);
-  const { resource, dpop, rateLimit } = settings;
-  const { now = Date.now, checkSession, fetch = ownFetch } = options;
-  const onEvent = quietly(options.onEvent);
+  const { resource, dpop, rateLimit, fetch, now } = settings;
   const limiter = (rate: typeof rateLimit.perClient) => (rate ? new RateLimiter(rate, now) : undefined);
   return {
     settings,
-    checkSession,
-    onEvent,
-    now,
     metadata: resourceMetadata(settings),
     scopes: new ScopeRules(settings),
     tokens: settings.tokens.open({
@@ -49,7 +39,7 @@ export function makeChecks(options: ProtectedServerOptions): Checks {
       // One clock: nothing here outlives a change of it by more than the time of a cache. Spec, Endpoints: https, but for a
       // server under development on this machine.
       http: { fetch, now, wall: now, allowInsecureLoopback: settings.isLoopbackHttp },
-      onOutage: onEvent,
+      onOutage: settings.onEvent,
     }),
     dpop: new Dpop({ ...dpop, maxAgeSeconds: maxProofAge, isRequired: dpop.required, now }),
     perClient: limiter(rateLimit.perClient),
@@ -60,6 +50,3 @@ export function makeChecks(options: ProtectedServerOptions): Checks {
 
 /** Seconds: a proof is made for the request that carries it (RFC 9449 §11.1). */
 const maxProofAge = 60;
-
-/** Looked up each time, and called as a function of the platform's own object, as some platforms want it. */
-const ownFetch = async (url: string, init: object): Promise<Response> => globalThis.fetch(url, init);

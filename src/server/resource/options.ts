@@ -8,7 +8,7 @@ import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireIssuer } from '../../oauth/discovery/authorization-server.ts';
 import { isAddressOrRange } from './base/address.ts';
-import { callable, invalidOption, readOption, readOptions, seconds } from './base/option.ts';
+import { callable, invalidOption, quietly, readOption, readOptions, seconds } from './base/option.ts';
 import type { ServerEvent } from './events.ts';
 import type { Origins } from './requests/cors.ts';
 import type { Limit } from './requests/rate-limit.ts';
@@ -154,17 +154,20 @@ const schema = z.strictObject({
     .default([]),
   mountPath: z.string().refine(isPlainPath, 'it must be a path, such as /mcp').optional(),
   origins: z.union([z.literal('*'), texts]).default('*'),
-  checkSession: callable.optional(),
-  onEvent: callable.optional(),
+  checkSession: callable<NonNullable<ProtectedServerOptions['checkSession']>>().optional(),
+  onEvent: callable<(event: ServerEvent) => void>().optional().transform(quietly),
   maxBodyBytes: z
     .int()
     .positive()
     .default(4 * 1024 * 1024),
   name: z.string().min(1).optional(),
   documentation: z.url().optional(),
-  fetch: callable.optional(),
-  now: callable.optional(),
+  fetch: callable<typeof globalThis.fetch>().default(() => ownFetch),
+  now: callable<() => number>().default(() => Date.now),
 });
+
+/** Looked up each time, and called as a function of the platform's own object, as some platforms want it. */
+const ownFetch: typeof globalThis.fetch = async (input, init) => globalThis.fetch(input, init);
 
 /** As a request names it: one slash between names, and nothing that a URL leaves out. */
 function isPlainPath(path: string): boolean {
@@ -172,7 +175,7 @@ function isPlainPath(path: string): boolean {
   return isRooted && URL.parse(`https://x.example${path}`)?.pathname === path;
 }
 
-export type Settings = Omit<z.output<typeof schema>, 'checkSession' | 'onEvent' | 'fetch' | 'now'> & {
+export type Settings = z.output<typeof schema> & {
   /** True: the resource is an http URL of this machine, for development. */
   readonly isLoopbackHttp: boolean;
 };

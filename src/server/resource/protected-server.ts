@@ -75,18 +75,18 @@ export class ProtectedServer {
 
   /** All checks of one request; for an adapter to a server of another kind. Never rejects for what a request holds. */
   async check(request: IncomingRequest): Promise<Verdict> {
-    const { origins } = this.#checks.settings;
-    const open = this.metadata(request) ?? this.#answered(request, preflight(request, origins));
+    const { settings } = this.#checks;
+    const open = this.metadata(request) ?? this.#answered(request, preflight(request, settings.origins));
     if (open !== undefined) return { kind: 'answered', answer: open };
     const course: Course = { method: request.method, path: request.url.pathname };
     try {
       const passed = await this.#run(request, course);
-      this.#checks.onEvent(requestEvent(course, this.#checks.now()));
+      settings.onEvent(requestEvent(course, settings.now()));
       return passed;
     } catch (error) {
       const refusal = asRefusal(error);
       const { reason, row } = refusal;
-      this.#checks.onEvent(requestEvent(course, this.#checks.now(), { reason, status: row.status }));
+      settings.onEvent(requestEvent(course, settings.now(), { reason, status: row.status }));
       const nonce = row.status === 401 ? await this.#checks.dpop.nonceHeader() : {};
       return { kind: 'answered', answer: this.#refused(request, refusal, nonce) };
     }
@@ -157,7 +157,7 @@ export class ProtectedServer {
   }
 
   async #checkSession(token: VerifiedToken): Promise<void> {
-    const { checkSession } = this.#checks;
+    const { checkSession } = this.#checks.settings;
     if (!checkSession) return;
     let state;
     try {

@@ -97,7 +97,7 @@ const upstreamSchema = z.strictObject({
   sendsResource: z.boolean().optional(),
   scopes: z.record(z.string(), scopes),
   extraScopes: scopes.default([]),
-  subjectOf: callable.optional(),
+  subjectOf: callable<NonNullable<UpstreamOptions['subjectOf']>>().optional(),
   authorities: z.string().optional(),
   form: upstreamFormSchema,
 });
@@ -113,10 +113,7 @@ const sessionSchema = z
   })
   .prefault({});
 
-export type Upstream = Omit<z.output<typeof upstreamSchema>, 'subjectOf' | 'sendsResource'> & {
-  readonly sendsResource: boolean;
-  readonly subjectOf: UpstreamOptions['subjectOf'];
-};
+export type Upstream = z.output<typeof upstreamSchema> & { readonly sendsResource: boolean };
 export type SessionTimes = z.output<typeof sessionSchema>;
 
 export interface ThirdPartySettings {
@@ -140,7 +137,7 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
   );
   if (unmapped !== undefined)
     invalid('upstream.scopes', 'it must name each scope of `resource.scopes`, with what that needs upstream');
-  if (!upstream.extraScopes.includes('openid') && options.upstream.subjectOf === undefined)
+  if (!upstream.extraScopes.includes('openid') && upstream.subjectOf === undefined)
     invalid('upstream.subjectOf', 'without `openid` in `extraScopes` nothing else says who signed in');
   // Spec, Third-party authorization flow, 6.
   if (options.storage?.atRest === 'readable') {
@@ -149,9 +146,8 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
       'anyone who reads it would have the upstream tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
     );
   }
-  const { subjectOf, form } = options.upstream;
-  const { sendsResource = form === undefined } = upstream;
-  return { upstream: { ...upstream, sendsResource, subjectOf }, times: session };
+  const { sendsResource = options.upstream.form === undefined } = upstream;
+  return { upstream: { ...upstream, sendsResource }, times: session };
 }
 
 const entry = '@keyturn/server/third-party';

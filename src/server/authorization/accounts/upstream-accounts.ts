@@ -40,7 +40,7 @@ const schema = z.strictObject({
     .string()
     .refine((scope) => scope.split(' ').includes('openid'), 'it must have openid')
     .default('openid'),
-  mayUse: callable.optional(),
+  mayUse: callable<NonNullable<UpstreamAccountsOptions['mayUse']>>().optional(),
   authorities: z.string().optional(),
 });
 
@@ -62,13 +62,13 @@ export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
     const [issue] = parsed.error.issues;
     return invalidOption(`accounts.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'it has a wrong form');
   }
-  const { scope, mayUse: _read, ...client } = parsed.data;
+  const { scope, mayUse, ...client } = parsed.data;
   const { issuer } = client;
   readOption('accounts.issuer', () =>
     requireSecureUrl(issuer, 'the provider’s issuer', { allowInsecureLoopback: false }),
   );
   const configuration = upstreamConfiguration(client, ['oidc']);
-  const parts = { configuration, scope, issuer, mayUse: options.mayUse };
+  const parts = { configuration, scope, issuer, mayUse };
   return {
     signIn: async (step) => (step.query.has('state') ? finish(parts, step) : start(parts, step)),
     isKnown: (account) => account.startsWith(accountOf(issuer, '')),

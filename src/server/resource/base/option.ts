@@ -50,7 +50,8 @@ export function quietly<E>(onEvent: ((event: E) => void) | undefined): (event: E
   };
 }
 
-export const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
+/** A function of the author's, whose answers are checked where they are used. */
+export const callable = <F>() => z.custom<F>((value) => typeof value === 'function', 'it must be a function');
 
 /** A positive number of seconds, at most a day: nothing here is meant to last longer. */
 export const seconds = z.number().positive().max(86_400);
