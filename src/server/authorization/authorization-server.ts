@@ -181,7 +181,8 @@ async function build(
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   provider.on('grant.success', (ctx) => {
     const { client } = ctx.oidc;
-    for (const url of [client?.clientId, client?.jwksUri]) if (url?.startsWith('https:')) fetch.know(url);
+    for (const url of [client?.clientId, client?.jwksUri])
+      if (url?.startsWith('https:')) fetch.turns.know(url);
     // Where the storage fails, the client's next token does it.
     if (client) clientUsed(storage, client.clientId, Math.floor(now() / 1000)).catch(() => undefined);
   });
@@ -217,7 +218,7 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     const caller = callerIn(request, settings.trustedProxies);
     const wait = limits(request.method, path, caller);
     if (wait !== undefined) return refuse(response, 429, wait);
-    return fetch.askedBy(caller.site ?? caller.key, async () => {
+    return fetch.turns.askedBy(caller.site ?? caller.key, async () => {
       if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
       const rewritten = await rewrittenRequest(request, path, settings.resources);
       if (rewritten === undefined) return refuse(response, 413);

@@ -120,7 +120,7 @@ async function fetchOfClient(
   init: RequestInit | undefined,
 ): Promise<Response> {
   const target = input instanceof Request ? input.url : String(input);
-  const answer = await fetch(target, {
+  const answer = await fetch.fetch(target, {
     ...(init?.method === undefined ? {} : { method: init.method }),
     headers: new Headers(init?.headers),
     ...(init?.signal ? { signal: init.signal } : {}),

@@ -96,7 +96,10 @@ function verifierOf(
 ) {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
     [customFetch]: async (url: string, init: RequestInit) =>
-      fetch(url, { headers: new Headers(init.headers), ...(init.signal ? { signal: init.signal } : {}) }),
+      fetch.fetch(url, {
+        headers: new Headers(init.headers),
+        ...(init.signal ? { signal: init.signal } : {}),
+      }),
   });
   const verify = async (assertion: string): Promise<z.infer<typeof claims>> => {
     let payload: JWTPayload;

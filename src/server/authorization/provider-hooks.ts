@@ -5,7 +5,7 @@
  * Invariant: an event holds no token, code or secret.
  */
 import { createHmac } from 'node:crypto';
-import type { Configuration, Provider } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { z } from 'zod';
 import type { AuthorizationEvent, ResourceOptions, Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
@@ -204,22 +204,13 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
     onEvent({ kind: 'registered', clientId: client.clientId }),
   );
   provider.on('grant.revoked', () => onEvent({ kind: 'revoked' }));
-  const refused = (
-    ctx: {
-      oidc: {
-        client?: { clientId: string } | undefined;
-        entities?: { Interaction?: { result?: Readonly<Record<string, unknown>> | undefined } | undefined };
-      };
-    },
-    error: { error?: string },
-  ): void => {
-    const clientId = ctx.oidc.client?.clientId;
+  const refused = ({ oidc }: KoaContextWithOIDC, { error }: { error?: string }): void => {
     // Of a sign-in that was forwarded: what the other server said, for the operator alone.
-    const problem = ctx.oidc.entities?.Interaction?.result?.['problem'];
+    const problem = oidc.entities.Interaction?.result?.['problem'];
     onEvent({
       kind: 'refused',
-      ...(clientId === undefined ? {} : { clientId }),
-      ...(error.error === undefined ? {} : { error: error.error }),
+      ...(oidc.client && { clientId: oidc.client.clientId }),
+      ...(error === undefined ? {} : { error }),
       ...(typeof problem === 'string' ? { problem } : {}),
     });
   };

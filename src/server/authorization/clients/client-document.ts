@@ -35,14 +35,11 @@ export function isTrustedHost(url: string, trusted: 'any' | 'none' | readonly st
 }
 
 export interface GuardedFetch {
-  (
+  fetch(
     url: string,
     init: { readonly method?: string; readonly headers?: Headers; readonly signal?: AbortSignal },
   ): Promise<Response>;
-  /** What is fetched in `act` is fetched for this caller. */
-  askedBy<T>(caller: string, act: () => T): T;
-  /** A client whose document or key set is at this URL got a token. */
-  know(url: string): void;
+  readonly turns: Turns;
   close(): Promise<void>;
 }
 
@@ -62,7 +59,7 @@ interface GuardedFetchOptions {
 export function guardedFetch(issuer: string, { authorities, named, now }: GuardedFetchOptions): GuardedFetch {
   const names = nameServer();
   const operator = operatorFetch({ authorities, find: names.find, maxLength: maxDocumentLength });
-  const fetchOne = async (url: string, init: Parameters<GuardedFetch>[1]): Promise<Response> => {
+  const fetchOne: GuardedFetch['fetch'] = async (url, init) => {
     const reach = reachOf(url, { endpoint: issuer, isConfirmed: () => false });
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])]);
     const { status, headers, text } = await operator.fetch(url, reach, {
@@ -73,15 +70,14 @@ export function guardedFetch(issuer: string, { authorities, named, now }: Guarde
     return new Response(status === 200 ? text : undefined, { status, headers });
   };
   const turns = new Turns(named, now);
-  const guarded: typeof fetchOne = async (url, init) => turns.take(url, async () => fetchOne(url, init));
-  return Object.assign(guarded, {
-    askedBy: <T>(caller: string, act: () => T): T => turns.askedBy(caller, act),
-    know: (url: string) => turns.know(url),
+  return {
+    fetch: async (url, init) => turns.take(url, async () => fetchOne(url, init)),
+    turns,
     async close() {
       names.close();
       await operator.close();
     },
-  });
+  };
 }
 
 /**

@@ -38,10 +38,12 @@ export class Turns {
     this.#known = new BoundedMap(maxKnown, now);
   }
 
+  /** What is fetched in `act` is fetched for this caller. */
   askedBy<T>(caller: string, act: () => T): T {
     return this.#caller.run(caller, act);
   }
 
+  /** A client whose document or key set is at this URL got a token. */
   know(url: string): void {
     this.#known.set(url, true, this.#now() + memory);
   }
