@@ -47,6 +47,8 @@ export async function checkSetup({ json, project }: CheckChoice): Promise<number
 export async function runSetup({ yes, json, project, connects }: SetupChoice): Promise<number> {
   const files = await surveyed(project, true);
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
+  // Before you read the changes: without the vault none of them can be made.
+  if (hasSwitches && (yes || isAtTerminal())) await unchanged(ask('backup.seal', {}));
   if (!json) for (const line of surveyLines(files, true)) print(line);
   else if (!hasSwitches) printJson(surveyJson(files));
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
@@ -68,14 +70,22 @@ async function switchAll(
   { yes, json }: Pick<SetupChoice, 'yes' | 'json'>,
 ): Promise<readonly AppliedChange[]> {
   await confirm('Change these files? ', yes);
-  const results = await applySetup(files, { stateFolder: homePaths().state, ask }).catch((error: unknown) => {
-    // What setup needs of the vault comes before the first file. A file that can't be written is no refusal.
-    if (!(error instanceof KeyturnError)) throw error;
-    throw new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
-  });
+  const results = await unchanged(applySetup(files, { stateFolder: homePaths().state, ask }));
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
   return results;
+}
+
+/** What setup needs of the vault comes before the first file. A file that can't be written is no refusal. */
+async function unchanged<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    const { reason, message } = error;
+    const sentence = /[.!?"]$/.test(message) ? message : `${message}.`;
+    throw new KeyturnError(reason, `${sentence} No file was changed.`, detailsOf(error));
+  }
 }
 
 /** Asks servers by the network of a broker that runs, else by that of this environment. */
