@@ -309,7 +309,7 @@ def _look(path: str) -> os.stat_result:
 
 
 def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mode: int) -> None:
-    """Refuses what is not ours alone. Nothing is mended here: somebody else may have been there."""
+    """Refuses what is not ours alone. Nothing is fixed here: somebody else may have been there."""
     rule = "folder 0700, socket 0600, both yours, no symbolic links"
     if not is_kind(found.st_mode):
         raise _error("socket_unsafe", f"{path} is of another kind, or a symbolic link", rule=rule)

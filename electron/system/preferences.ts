@@ -94,7 +94,7 @@ export class PreferenceFile {
 
   #unreadable(): KeyturnError {
     return new KeyturnError('file_unreadable', `${this.#folder}/preferences.json can't be read.`, {
-      hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+      hint: 'Keyturn left it as it is. Fix it, or move it away to start with the defaults.',
     });
   }
 }

@@ -64,7 +64,7 @@ interface Parts {
 const maxOpen = 8;
 
 /**
- * Milliseconds that pages rest after one that could not be shown. A user who mended what was wrong waits for no
+ * Milliseconds that pages rest after one that could not be shown. A user who fixed what was wrong waits for no
  * longer than the longest; the broker may name a longer one.
  */
 const firstRest = 1000;

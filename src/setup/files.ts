@@ -114,6 +114,6 @@ export function isVersioned(file: string): boolean {
 function unusable(file: string, what: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} can't be changed: ${what}.`, {
     rule: 'A file that Keyturn can’t read and replace whole stays as it is',
-    hint: 'Mend the file, and run the command again.',
+    hint: 'Fix the file, and run the command again.',
   });
 }

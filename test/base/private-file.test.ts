@@ -35,7 +35,7 @@ describe('a file of the home', () => {
   });
 
   it.each([0o640, 0o604, 0o660, 0o700, 0o4600])(
-    'refuses a private file with mode %o, with a hint that mends it',
+    'refuses a private file with mode %o, with a hint that fixes it',
     async (mode) => {
       const file = fileOf('text');
       chmodSync(file, mode);

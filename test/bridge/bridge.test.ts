@@ -199,7 +199,7 @@ describe('a token that is rejected', () => {
 const noMessage = /no message of the protocol/;
 
 describe('what goes wrong at the start', () => {
-  it('answers initialize with what is wrong, and goes on once that is mended', async () => {
+  it('answers initialize with what is wrong, and goes on once that is fixed', async () => {
     const server = await statefulServer(textServer);
     let tries = 0;
     const rig = await startBridge(server.url, async () => {

@@ -26,7 +26,7 @@ describe('a key file', () => {
     expect(readAppKeyFile(file)).toEqual(identity);
   });
 
-  test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
+  test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to fix it', (mode) => {
     const file = appKeyFile(temporaryHome(), 'editor');
     writeAppKeyFile(file, newIdentity());
     chmodSync(file, mode);

@@ -1,4 +1,4 @@
-/** A refresh that the server refuses for a reason that no waiting mends (RFC 6749 §5.2, RFC 8707 §2). */
+/** A refresh that the server refuses for a reason that no waiting fixes (RFC 6749 §5.2, RFC 8707 §2). */
 import { describe, expect, it } from 'vitest';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
@@ -112,7 +112,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
     authorizationServer.bend.tokenRequest = undefined;
-    // What the user mends counts for narrower tokens at once.
+    // What the user fixes counts for narrower tokens at once.
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
     expect((await rig.ask({ appId: 'reader', ...never })).scope).toEqual(['read']);
   });

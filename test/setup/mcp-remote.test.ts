@@ -46,9 +46,9 @@ describe('headers', () => {
       'keyturn api-key set https://notes.example/mcp --header "authorization"',
     ],
     ['Host: secret-value', 'the bridge sets it'],
-    ['X-A: secret-value ✓', 'Mend the entry'],
-    ['X-A: ${MISSING}', 'Mend the entry'],
-    ['no header', 'Mend the entry'],
+    ['X-A: secret-value ✓', 'Fix the entry'],
+    ['X-A: ${MISSING}', 'Fix the entry'],
+    ['no header', 'Fix the entry'],
   ])('are refused, and their values not repeated: %s', async (text, hint) => {
     const error: unknown = await headersFrom({ header: [text] }, url, { ODD: 'secret-value ✓' }).catch(
       (caught: unknown) => caught,

@@ -21,7 +21,7 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
   });
 }
 
-/** What a user can mend by an answer or a sign-in. */
+/** What a user can fix by an answer or a sign-in. */
 const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_required', 'login_required'];
 
 /** The question is open, or the sign-in. */

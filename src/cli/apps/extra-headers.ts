@@ -81,7 +81,7 @@ function filled(value: string, header: string, env: NodeJS.ProcessEnv): string {
 
 function notAHeader(problem: string, hint?: string): KeyturnError {
   return new KeyturnError('invalid_request', problem, {
-    hint: hint ?? 'Mend the entry in your client’s configuration.',
+    hint: hint ?? 'Fix the entry in your client’s configuration.',
   });
 }
 

@@ -86,7 +86,7 @@ export function offeringSession(connection: Connection, env = process.env): Conn
       return await work();
     } catch (error) {
       if (!(error instanceof KeyturnError) || error.reason !== 'vault_unavailable') throw error;
-      // The user should read the first refusal, unless the session mended its cause.
+      // The user should read the first refusal, unless the session fixed its cause.
       if (!(await isTaken(connection, session))) throw error;
       return work();
     }

@@ -1,5 +1,5 @@
 /**
- * Broker and command of different versions: says so, and how to mend it.
+ * Broker and command of different versions: says so, and how to fix it.
  *
  * Invariant: a difference of versions refuses nothing. A user at a terminal reads of it, and so does
  * anybody whose command fails probably because of it. Loads no package: the lean `keyturn token` comes here too.
@@ -14,7 +14,7 @@ import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 /** A request failed, and the broker is of another version. */
 export class VersionDifference extends KeyturnError {}
 
-export const mend = 'keyturn broker restart';
+export const fix = 'keyturn broker restart';
 
 /** What a newer or older broker answers to a request that it knows otherwise, or not at all. */
 const symptoms: readonly Reason[] = ['method_not_found', 'frame_invalid'];
@@ -29,7 +29,7 @@ export function difference({ capabilities }: Pick<Connection, 'capabilities'>): 
 /** One line for a user at a terminal. */
 export function tellDifference(connection: Connection): void {
   const sentence = difference(connection);
-  if (sentence !== undefined) say(`keyturn: ${sentence} To start this one: ${mend}`);
+  if (sentence !== undefined) say(`keyturn: ${sentence} To start this one: ${fix}`);
 }
 
 /** The error, or one that names the versions where they are the likely reason of it. */
@@ -37,7 +37,7 @@ export function explained(error: unknown, connection: Connection): unknown {
   const sentence = symptoms.includes(reasonOf(error)) ? difference(connection) : undefined;
   if (sentence === undefined || !(error instanceof Error)) return error;
   return new VersionDifference(reasonOf(error), `${error.message.replace(/\.?$/, '.')} ${sentence}`, {
-    hint: `Restart the broker: ${mend}`,
+    hint: `Restart the broker: ${fix}`,
     cause: error,
   });
 }

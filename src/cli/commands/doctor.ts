@@ -95,6 +95,6 @@ function tell(findings: readonly Finding[]): void {
   if (findings.length === 0) return print('Nothing is wrong here.');
   for (const one of findings) {
     print(`${marks[levelOf(one)].padEnd(width)}${one.what}`);
-    print(`${' '.repeat(width)}fix: ${one.mend}`);
+    print(`${' '.repeat(width)}fix: ${one.fix}`);
   }
 }

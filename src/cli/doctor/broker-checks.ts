@@ -18,7 +18,7 @@ import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
 import { waitingRows } from '../words/audit-rows.ts';
-import { difference, mend as newVersion } from '../broker/versions.ts';
+import { difference, fix as newVersion } from '../broker/versions.ts';
 import { type Finding, findingOf, found, foundIf } from './finding.ts';
 
 export type Status = ResultOf<'status'>;
@@ -211,9 +211,9 @@ function ruleFindings(status: Status): Finding[] {
 function waived({ exceptions, insecureLoopback }: Status): Finding[] {
   const servers = exceptions.map(({ server, names }) => `${server} (${names.join(', ')})`);
   const all = [...servers, ...(insecureLoopback ? ['http on loopback hosts'] : [])];
-  const mend =
+  const fix =
     servers.length > 0
       ? 'keyturn exception remove SERVER RULE'
       : 'keyturn settings set insecureLoopback false';
-  return foundIf(all.length > 0, 'exceptions.set', `Exceptions: ${all.join('; ')}.`, mend);
+  return foundIf(all.length > 0, 'exceptions.set', `Exceptions: ${all.join('; ')}.`, fix);
 }

@@ -27,9 +27,9 @@ const named = ({ entry, file, other }: StandingEntry): string =>
 
 function goneFinding(entry: StandingEntry, gone: string): Finding[] {
   const { mending } = entry;
-  const mend =
+  const fix =
     mending === undefined
       ? 'Change the entry by hand: keyturn setup check says why setup leaves it.'
       : ['keyturn setup', ...mending].join(' ');
-  return found('entry.gone', `${named(entry)} starts ${quoted(gone)}, which is not there.`, mend);
+  return found('entry.gone', `${named(entry)} starts ${quoted(gone)}, which is not there.`, fix);
 }

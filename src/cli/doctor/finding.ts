@@ -2,7 +2,7 @@
  * What `keyturn doctor` can find, in the order of importance.
  *
  * Invariant: a kind's `title` holds nothing of this machine, so that a report may be shown to anybody. What does, is in
- * `what` and `mend` of a finding, for the user here.
+ * `what` and `fix` of a finding, for the user here.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
@@ -77,15 +77,15 @@ export interface Finding {
   /** What was found, with the names of this machine. */
   readonly what: string;
   /** The command, or what else to do. */
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** One, as a list: checks put theirs together. */
-export const found = (kind: FindingKind, what: string, mend: string): Finding[] => [{ kind, what, mend }];
+export const found = (kind: FindingKind, what: string, fix: string): Finding[] => [{ kind, what, fix }];
 
 /** The same, only if it is so. */
-export const foundIf = (isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] =>
-  isSo ? found(kind, what, mend) : [];
+export const foundIf = (isSo: boolean, kind: FindingKind, what: string, fix: string): Finding[] =>
+  isSo ? found(kind, what, fix) : [];
 
 export const levelOf = ({ kind }: Finding): Level => kinds[kind].level;
 
@@ -99,9 +99,9 @@ export function byImportance(findings: readonly Finding[]): Finding[] {
 /** What a check that already exists refuses, as a finding. Only its own words are repeated. */
 export function findingOf(kind: FindingKind, error: unknown): Finding {
   if (!(error instanceof KeyturnError))
-    return { kind, what: `${kinds[kind].title} (${systemCode(error)})`, mend: 'Look at it by hand.' };
+    return { kind, what: `${kinds[kind].title} (${systemCode(error)})`, fix: 'Look at it by hand.' };
   const { message, hint = 'The message says what to look at.' } = error;
-  return { kind, what: message, mend: hint };
+  return { kind, what: message, fix: hint };
 }
 
 /** Runs a check; its refusal is the finding. */

@@ -1,7 +1,7 @@
 /**
  * The home as it is on the disk: folders, socket, files, room. Needs no broker.
  *
- * Invariant: nothing is written, made or mended. What isn't there yet is fine: the first start makes it.
+ * Invariant: nothing is written, made or fixed. What isn't there yet is fine: the first start makes it.
  */
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node:fs';
 import path from 'node:path';

@@ -59,7 +59,7 @@ const withoutKeychain = `Install or start a keyring (gnome-keyring, KWallet); ${
 
 /** `open` and `elsewhere` have nothing to tell. */
 const keychainKinds: Readonly<
-  Partial<Record<KeychainLook, readonly [FindingKind, what: string, mend: string]>>
+  Partial<Record<KeychainLook, readonly [FindingKind, what: string, fix: string]>>
 > = {
   noBus: [
     'keychain.absent',
@@ -91,8 +91,8 @@ const keychainKinds: Readonly<
 };
 
 function keychainFindings(look: KeychainLook): Finding[] {
-  const [kind, what, mend] = keychainKinds[look] ?? [];
-  return kind && what && mend ? found(kind, what, mend) : [];
+  const [kind, what, fix] = keychainKinds[look] ?? [];
+  return kind && what && fix ? found(kind, what, fix) : [];
 }
 
 /** Looked for, not loaded: loading it would reach for the keychain's library. */
@@ -177,10 +177,10 @@ function certificateFindings(file: string, now: number): Finding[] {
   }
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   const read = blocks.map(certificate);
-  const mend = `put the right file there, then: keyturn settings set extraAuthorities ${shellWord(file)}`;
+  const fix = `put the right file there, then: keyturn settings set extraAuthorities ${shellWord(file)}`;
   if (read.length === 0 || read.includes(undefined)) {
     const what = read.length === 0 ? 'holds no certificate in PEM' : 'holds a certificate that is damaged';
-    return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, mend: `Look at it, ${mend}` }];
+    return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, fix: `Look at it, ${fix}` }];
   }
   const isOutOfDate = (one: X509Certificate | undefined): boolean =>
     one !== undefined && (Date.parse(one.validTo) < now || Date.parse(one.validFrom) > now);
@@ -191,7 +191,7 @@ function certificateFindings(file: string, now: number): Finding[] {
   return found(
     'authorities.expired',
     `${file} (setting extraAuthorities): ${which}.`,
-    `If a server is refused, ${mend}`,
+    `If a server is refused, ${fix}`,
   );
 }
 

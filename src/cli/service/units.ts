@@ -29,7 +29,7 @@ Type=exec
 ExecStart=${[word(program), ...words.map(argument)].join(' ')}
 ${home === undefined ? '' : `Environment=${word(`KEYTURN_HOME=${home}`)}\n`}Restart=on-failure
 RestartSec=5
-# Another broker runs, or the home must be mended: a restart changes nothing.
+# Another broker runs, or the home must be fixed: a restart changes nothing.
 RestartPreventExitStatus=2 7 8
 # A refresh under way may take 30 seconds to end.
 TimeoutStopSec=40

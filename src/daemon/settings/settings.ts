@@ -188,7 +188,7 @@ export function settingsFile({ config }: HomePaths): {
 
 function unusable(problem: string): KeyturnError {
   return new KeyturnError('file_unreadable', problem, {
-    hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+    hint: 'Keyturn left it as it is. Fix it, or move it away to start with the defaults.',
   });
 }
 

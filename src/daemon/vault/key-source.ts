@@ -37,14 +37,14 @@ export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: bo
   const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
   // What a vault says about its passphrase is advice for somebody who types it.
   const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
-  const mend = advice ?? 'Look at that place.';
+  const fix = advice ?? 'Look at that place.';
   return new VaultError(
     'locked',
     `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,
     {
       hint: isNew
-        ? `${mend} Then: keyturn broker restart. To choose a passphrase and type it instead: keyturn settings set vaultKey passphrase`
-        : `${mend} Then: keyturn broker restart. Or type the passphrase of the vault: keyturn unlock`,
+        ? `${fix} Then: keyturn broker restart. To choose a passphrase and type it instead: keyturn settings set vaultKey passphrase`
+        : `${fix} Then: keyturn broker restart. Or type the passphrase of the vault: keyturn unlock`,
     },
   );
 }

@@ -2,7 +2,7 @@
  * Listening on the socket of a home, and connecting to it.
  *
  * Invariant: folder 0700 and socket 0600, both the user's, no symbolic links. Anything else is refused with the
- * command that mends it. Nothing here repairs a mode by itself, because a wrong one means that somebody else may have
+ * command that fixes it. Nothing here repairs a mode by itself, because a wrong one means that somebody else may have
  * been there. On Windows a named pipe takes the socket's place (pipe.ts).
  */
 import type { BigIntStats } from 'node:fs';

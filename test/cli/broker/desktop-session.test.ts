@@ -26,7 +26,7 @@ describe('the session', () => {
 /** A broker without a keychain, whose vault stands as told; `asked`: what reached it. */
 function brokerSaying(state: string, accepts: boolean): { connection: Connection; asked: string[] } {
   const asked: string[] = [];
-  let mended = false;
+  let fixed = false;
   const unavailable = new KeyturnError('vault_unavailable', 'the keychain can not be used');
   const never = (): never => {
     throw new Error('not asked here');
@@ -37,8 +37,8 @@ function brokerSaying(state: string, accepts: boolean): { connection: Connection
     request: async (method) => {
       asked.push(method);
       if (method === 'status') return { vaultState: { state } };
-      if (method === 'vault.unlock' && accepts) mended = true;
-      if (!mended) throw unavailable;
+      if (method === 'vault.unlock' && accepts) fixed = true;
+      if (!fixed) throw unavailable;
       return {};
     },
     getToken: never,

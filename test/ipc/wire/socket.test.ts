@@ -113,7 +113,7 @@ function writtenTo(file: string, content: string): string {
 
 describe('the folder', () => {
   test.each([0o755, 0o770, 0o701, 0o500])(
-    'of the socket is refused with mode %o, and the hint mends it',
+    'of the socket is refused with mode %o, and the hint fixes it',
     (mode) => {
       const paths = temporaryHome();
       mkdirSync(paths.run, { recursive: true });
