@@ -31,11 +31,11 @@ export interface Caller {
   readonly site: string | undefined;
 }
 
-/** Answers the seconds until this caller may come again; undefined: now. `path`: without the issuer's own. */
-export type Limits = (method: string | undefined, path: string, caller: Caller) => number | undefined;
-
-/** The metadata and the keys have no bound. */
-export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Limits {
+/**
+ * Answers the seconds until this caller may come again; undefined: now. `path`: without the issuer's own. The metadata
+ * and the keys have no bound.
+ */
+export function limitsOf({ registrationLimit, requestLimit, now }: Settings) {
   const limiter = (limit: Limit) => siteLimiter(limit, now);
   const [authorizations, pages] = [limiter(authorizationLimit), limiter(pageLimit)];
   const [registrations, requests] = [limiter(registrationLimit), limiter(requestLimit)];
@@ -46,7 +46,8 @@ export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Li
     // A browser asks with OPTIONS before each of them.
     return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
   };
-  return (method, path, caller) => limiterFor(method, path)?.(caller);
+  return (method: string | undefined, path: string, caller: Caller): number | undefined =>
+    limiterFor(method, path)?.(caller);
 }
 
 type SiteLimiter = (caller: Caller) => number | undefined;

@@ -208,9 +208,7 @@ export class ProtectedServer {
     return bytes;
   }
 
-  /**
-   * What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header.
-   */
+  /** What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header. */
   #ownUrl(request: IncomingRequest): string {
     return this.origin + this.#path(request);
   }

@@ -28,9 +28,7 @@ export interface SealedStorage extends Storage {
 }
 
 const keyLength = 32;
-/**
- * Bytes. Each seal derives a key from it, so that one key of the operator's may seal without a bound on their number.
- */
+/** Bytes. Each seal derives a key from it, so that one key of the operator's may seal without a bound on their number. */
 const saltLength = 16;
 /** Bytes (NIST SP 800-38D §8.2). */
 const nonceLength = 12;

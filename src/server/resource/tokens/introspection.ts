@@ -18,7 +18,7 @@ import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintO
 import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
 import { names, scopesIn } from './issuer-tokens.ts';
-import { KnownIssuer } from './issuer-metadata.ts';
+import { keptMetadata } from './issuer-metadata.ts';
 import { frozen, problemIn, withoutToken } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
@@ -114,7 +114,7 @@ class Introspection implements TokenCheck {
   readonly #settings: Settings;
   readonly #context: TokenContext;
   readonly #issuer: string;
-  readonly #known: KnownIssuer;
+  readonly #metadata: ReturnType<typeof keptMetadata>;
   readonly #inactive: BoundedMap<true>;
   readonly check: TokenCheck['check'];
   readonly #asking = new Map<string, Promise<VerifiedToken>>();
@@ -124,7 +124,7 @@ class Introspection implements TokenCheck {
     this.#settings = settings;
     this.#context = context;
     this.#issuer = issuer;
-    this.#known = new KnownIssuer(issuer, context.http);
+    this.#metadata = keptMetadata(issuer, context.http);
     this.#inactive = new BoundedMap(maxInactive, now);
     this.check = remembering(settings.cacheSeconds, now, async (token, digest) => this.#check(token, digest));
   }
@@ -174,7 +174,7 @@ class Introspection implements TokenCheck {
 
   async #endpoint(): Promise<string> {
     if (this.#settings.endpoint !== undefined) return this.#settings.endpoint;
-    const { introspectionEndpoint } = await this.#known.metadata();
+    const { introspectionEndpoint } = await this.#metadata();
     if (introspectionEndpoint === undefined)
       throw this.#unavailable('metadata without introspection_endpoint');
     return introspectionEndpoint;

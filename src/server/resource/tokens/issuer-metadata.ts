@@ -3,7 +3,7 @@
  *
  * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3). So the keys
  * of one issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check. Whatever
- * strangers send, a `KnownIssuer` asks at most once a minute, or once in five seconds while that fails.
+ * strangers send, `keptMetadata` asks at most once a minute, or once in five seconds while that fails.
  */
 import { z } from 'zod';
 import { RuleRefusal } from '../../../base/errors.ts';
@@ -36,11 +36,7 @@ export async function issuerMetadata(issuer: string, http: Http): Promise<Issuer
   const parsed = schema.safeParse(found.json);
   if (!parsed.success) throw invalid('has a wrong form');
   const { jwks_uri: jwksUri, introspection_endpoint: introspectionEndpoint } = parsed.data;
-  return {
-    jwksUri,
-    introspectionEndpoint,
-    freshUntil: found.freshUntil,
-  };
+  return { jwksUri, introspectionEndpoint, freshUntil: found.freshUntil };
 }
 
 /** A minute, in ms, whatever the headers say: else each unknown token would fetch the document. */
@@ -49,31 +45,25 @@ const minAge = 60 * 1000;
 /** 5 s, in ms: an issuer that is back is noticed soon. */
 const pauseAfterFailure = 5000;
 
-/** The metadata of one issuer, kept. Requests that come at once share one fetch. */
-export class KnownIssuer {
-  readonly #issuer: string;
-  readonly #http: Http;
-  #kept: { readonly answer: Promise<IssuerMetadata>; until: number } | undefined;
-
-  constructor(issuer: string, http: Http) {
-    this.#issuer = issuer;
-    this.#http = http;
-  }
-
-  /** Rejects as `issuerMetadata` does, and for five seconds with the same. */
-  async metadata(): Promise<IssuerMetadata> {
-    if (this.#kept !== undefined && this.#kept.until > this.#http.now()) return this.#kept.answer;
-    const kept = { answer: issuerMetadata(this.#issuer, this.#http), until: Number.POSITIVE_INFINITY };
-    this.#kept = kept;
+/**
+ * The metadata of one issuer, kept. Requests that come at once share one fetch. Rejects as `issuerMetadata` does, and for
+ * five seconds with the same.
+ */
+export function keptMetadata(issuer: string, http: Http): () => Promise<IssuerMetadata> {
+  let last: { readonly answer: Promise<IssuerMetadata>; until: number } | undefined;
+  return async () => {
+    if (last !== undefined && last.until > http.now()) return last.answer;
+    const kept = { answer: issuerMetadata(issuer, http), until: Number.POSITIVE_INFINITY };
+    last = kept;
     try {
       const found = await kept.answer;
-      kept.until = Math.max(found.freshUntil, this.#http.now() + minAge);
+      kept.until = Math.max(found.freshUntil, http.now() + minAge);
       return found;
     } catch (error) {
-      kept.until = this.#http.now() + pauseAfterFailure;
+      kept.until = http.now() + pauseAfterFailure;
       throw error;
     }
-  }
+  };
 }
 
 /** Of what the issuer publishes: its metadata, or the key set that it names. */

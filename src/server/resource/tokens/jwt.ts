@@ -68,9 +68,7 @@ const schema = z.strictObject({
 
 type Settings = z.output<typeof schema>;
 
-/**
- * Signed tokens of the configured authorization servers, by their key sets. Throws invalid_request for a wrong option.
- */
+/** Signed tokens of the configured authorization servers, by their key sets. Throws invalid_request for a wrong option. */
 export function jwt(options: JwtOptions = {}): TokenKind {
   const settings = readOptions(schema, options, 'jwt');
   return { open: (context) => signedTokens(settings, context) };

@@ -27,9 +27,7 @@ export interface KeySetSettings {
   readonly onOutage: (outage: Outage) => void;
 }
 
-/**
- * Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this.
- */
+/** Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this. */
 const maxAge = 10 * 60 * 1000;
 /** A minute, in ms, whatever the headers say: else each request would fetch the keys. */
 const minAge = 60 * 1000;

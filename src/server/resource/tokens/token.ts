@@ -56,9 +56,7 @@ export interface TokenKind {
   open(context: TokenContext): TokenCheck;
 }
 
-/**
- * The token with all that it holds frozen. A loop, since an answer of introspection may be nested as deep as it likes.
- */
+/** The token with all that it holds frozen. A loop, since an answer of introspection may be nested as deep as it likes. */
 export function frozen(token: VerifiedToken): VerifiedToken {
   const waiting: unknown[] = [token];
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
