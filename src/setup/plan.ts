@@ -30,6 +30,8 @@ export interface Switch extends Standing {
   readonly as: string;
   readonly endpoint: string;
   readonly key?: FoundApiKey | undefined;
+  /** It has no key, and whether its server wants a sign-in isn't known. */
+  readonly isUnasked?: true;
   readonly edits: readonly Edit[];
   /** The lines of the entry before and after, as they may be shown. */
   readonly shown: readonly string[];

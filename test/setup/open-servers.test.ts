@@ -36,14 +36,14 @@ it.each([
     throw new TypeError('no network');
   });
   expect(asked).toHaveLength(count);
-  expect(found).toEqual([file]);
+  expect(found).toEqual([{ ...file, findings: [{ ...finding, isUnasked: true }] }]);
 });
 
-it('leaves an entry that Keyturn would refuse, with a key or without', async () => {
+it.each(['user', 'project'] as const)('leaves an entry of a %s that Keyturn would refuse', async (scope) => {
   const http: NetworkFor = () => ({ fetch, now: Date.now, wall: Date.now, allowInsecureLoopback: false });
   const plain = { ...finding, endpoint: 'http://127.0.0.1:1/mcp' };
   const key = { header: 'X-Api-Key', value: 'a-key' };
-  const files = [{ ...fileOf('user'), findings: [plain, { ...plain, key }] }];
+  const files = [{ ...fileOf(scope), findings: [plain, { ...plain, key }] }];
   const [file] = await leaveOpenServers(files, http);
   const left = { kind: 'left', why: expect.stringContaining('insecureLoopback true') };
   expect(file?.findings).toMatchObject([

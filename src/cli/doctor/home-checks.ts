@@ -29,7 +29,7 @@ export interface HomeLook {
 }
 
 export async function checkHome(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<HomeLook> {
-  const { settings, findings } = recorded(paths, env);
+  const { settings, findings } = recordedSettings(paths, env);
   return {
     settings,
     findings: [
@@ -76,7 +76,7 @@ async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
 }
 
 /** Where nothing readable is recorded, the environment is what the first start would take. */
-function recorded(
+export function recordedSettings(
   paths: HomePaths,
   env: NodeJS.ProcessEnv,
 ): { readonly settings: Settings; readonly findings: Finding[] } {

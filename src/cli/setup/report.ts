@@ -4,7 +4,7 @@
  * Invariant: no line holds a secret: of a key its header is named, and nothing else.
  */
 import type { AppliedChange } from '../../setup/apply.ts';
-import type { Finding } from '../../setup/plan.ts';
+import type { Finding, Switch } from '../../setup/plan.ts';
 import { type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 
 /** `withChange`: the lines that go and come. */
@@ -21,7 +21,7 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
         return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}${gone}`];
       const exposed = exposedWords(exposedOf(finding));
       const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
-      const condition = finding.key && change.length > 0 ? [keyCondition] : [];
+      const condition = change.length === 0 ? [] : finding.key ? [keyCondition] : unasked(finding);
       return [`${head}${finding.endpoint}, as ${finding.as}${exposed}${gone}`, ...condition, ...change];
     }),
   ]);
@@ -30,6 +30,9 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
 /** Only the broker can tell, when it is asked to take the key. */
 const keyCondition =
   '    stays as it is if the broker can’t reach this server then, or has another API key for it already';
+
+const unasked = ({ isUnasked }: Switch): readonly string[] =>
+  isUnasked ? ['    not asked yet: this server may need no sign-in'] : [];
 
 const exposedWords = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; a secret is in plain text (${names.join(', ')})`;

@@ -16,6 +16,7 @@ import { type AppliedChange, applySetup } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
 import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } from './access.ts';
 import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
+import { recordedSettings } from '../doctor/home-checks.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
 import { survey, type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 import { undoneLine, undoSetup } from '../../setup/undo.ts';
@@ -93,16 +94,18 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
   const files = await survey({ ...clientsHere(), withVersioned: project });
   const endpoints = files.flatMap(switchesIn).map(({ endpoint }) => endpoint);
   if (endpoints.length === 0) return files;
-  // Only a broker knows whether plain http is allowed.
+  // Only a broker knows whether plain http is allowed. Where none runs, the next one takes what is recorded.
   if (mayStart && endpoints.some((endpoint) => endpoint.startsWith('http:'))) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
   const network = running ?? { request: async () => ({}) };
+  const allowInsecureLoopback =
+    running !== undefined || recordedSettings(homePaths(), process.env).settings.insecureLoopback;
   try {
     return await leaveOpenServers(files, async (endpoint) => ({
       fetch: await bridgeFetch(network, endpoint),
       now: () => performance.now(),
       wall: Date.now,
-      allowInsecureLoopback: true,
+      allowInsecureLoopback,
     }));
   } finally {
     running?.close();
