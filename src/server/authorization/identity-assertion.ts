@@ -5,10 +5,11 @@
  * Invariant: an assertion counts once, for the client and the resource that it names, and only if one of the
  * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time again.
  */
-import { createRemoteJWKSet, customFetch, decodeJwt, errors as joseErrors, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
+import { statedClaims } from '../resource/tokens/claims.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
@@ -56,7 +57,9 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
       const { client, params } = ctx.oidc;
       const assertion = z.string().safeParse(params?.['assertion']);
       if (!client || !assertion.success) throw new errors.InvalidRequest('the assertion is missing');
-      const known = verifiers.find(({ issuer }) => issuer === issuerOf(assertion.data));
+      // Read before the signature is checked, only to choose whose keys check it.
+      const named = statedClaims(assertion.data)?.iss;
+      const known = verifiers.find(({ issuer }) => issuer === named);
       if (!known) throw new errors.InvalidGrant('the assertion’s issuer is not accepted here');
       const verified = await known.verify(assertion.data);
       if (verified.client_id !== client.clientId)
@@ -123,15 +126,6 @@ function verifierOf(
     return parsed.data;
   };
   return { issuer, accountFor, verify };
-}
-
-/** Read before the signature is checked, only to choose whose keys check it. */
-function issuerOf(assertion: string): string | undefined {
-  try {
-    return decodeJwt(assertion).iss;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The resource that the assertion names must be one of ours, and the one that the request names, if it names any. */

@@ -4,12 +4,12 @@
  * Invariant: the token that a client sent here never goes further (spec, Mandatory security requirements 11). A token
  * is sent only to the upstream resource, and a redirect is not followed.
  */
-import { decodeJwt } from 'jose';
 import { KeyturnError } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 import { digestOf } from './access.ts';
 import type { Access } from './access.ts';
 import { sha256 } from './base/digest.ts';
+import { statedClaims } from './tokens/claims.ts';
 
 export interface Upstream {
   /** The URI of the upstream server that the token was issued for. */
@@ -36,8 +36,8 @@ export async function upstreamFetch(access: Access, upstream: Upstream): Promise
 
 /** The same where no request came with a token, such as at a sign-in. */
 export function fetchTo({ resource, token, fetch }: Upstream): typeof globalThis.fetch {
-  const audiences = statedAudiences(token);
-  if (audiences !== undefined && !audiences.some((audience) => names(audience, resource))) {
+  const aud = statedClaims(token)?.aud;
+  if (aud !== undefined && ![aud].flat().some((audience) => names(audience, resource))) {
     throw refusal('The token names another audience than the upstream server.');
   }
   const send = fetch ?? ((input, init) => globalThis.fetch(input, init));
@@ -51,16 +51,6 @@ export function fetchTo({ resource, token, fetch }: Upstream): typeof globalThis
     // A redirect would take the token to a server that it wasn't issued for.
     return send(new Request(request, { headers, redirect: 'manual' }));
   };
-}
-
-/** Undefined: the token doesn't show any. */
-function statedAudiences(token: string): string[] | undefined {
-  try {
-    const { aud } = decodeJwt(token);
-    return aud === undefined ? undefined : [aud].flat();
-  } catch {
-    return undefined;
-  }
 }
 
 function names(audience: string, resource: string): boolean {

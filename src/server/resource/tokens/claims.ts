@@ -4,8 +4,19 @@
  * Invariant: a token passes only if this server is among its audiences (RFC 8707 §2, RFC 9068 §4), and its time has
  * come and not passed.
  */
+import { decodeJwt } from 'jose';
+import type { JWTPayload } from 'jose';
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.ts';
+
+/** What a JWT states, proven by nothing yet. Undefined: the token is none. */
+export function statedClaims(token: string): JWTPayload | undefined {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+}
 
 export const audience = z.union([z.string(), z.array(z.string())]);
 

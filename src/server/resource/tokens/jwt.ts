@@ -5,13 +5,21 @@
  * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read. A token of
  * an issuer that only a function knows costs at most a few fetches a minute.
  */
-import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
-import type { CryptoKey, JWTPayload, ProtectedHeaderParameters } from 'jose';
+import { compactVerify, decodeProtectedHeader, errors } from 'jose';
+import type { CryptoKey, ProtectedHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { remembering } from './checked-tokens.ts';
-import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
+import {
+  audience,
+  checkAudience,
+  checkTimes,
+  confirmation,
+  instant,
+  statedClaims,
+  thumbprintOf,
+} from './claims.ts';
 import type { Claims, IssuersOption, TokenShape } from './issuer-tokens.ts';
 import { TrustedIssuers, issuersOption } from './trusted-issuers.ts';
 import { frozen } from './token.ts';
@@ -91,7 +99,8 @@ function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
 
   async function verify(token: string): Promise<VerifiedToken> {
     const header = readHeader(token, settings.algorithms);
-    const payload = payloadOf(token);
+    const payload = statedClaims(token);
+    if (payload === undefined) throw new Refusal('token_unreadable');
     // Which key set to look in; the signature then proves that the issuer wrote this.
     const trusted = issuers.get(typeof payload.iss === 'string' ? payload.iss : '');
     const { keySet, shape } = trusted;
@@ -153,15 +162,6 @@ function isAccessTokenType(typ: unknown): boolean {
 /** Of issuers that don't say what a token is. Any other type is that of another kind of token (RFC 8725 §3.11). */
 function isPlainType(typ: unknown): boolean {
   return typ === undefined || (typeof typ === 'string' && /^(?:application\/)?jwt$/i.test(typ));
-}
-
-/** What the token states, proven by nothing yet. */
-function payloadOf(token: string): JWTPayload {
-  try {
-    return decodeJwt(token);
-  } catch {
-    throw new Refusal('token_unreadable');
-  }
 }
 
 async function isSignedBy(key: CryptoKey, token: string, algorithms: readonly string[]): Promise<boolean> {
