@@ -12,6 +12,7 @@ import { backupsIn } from '../../src/setup/backup.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import type { Finding } from '../../src/setup/plan.ts';
 import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
+import { leaveOtherApiKeys } from '../../src/setup/other-api-keys.ts';
 import type { AskOwner, SetupHome } from '../../src/setup/backup.ts';
 import { isSwitch, survey, type SurveyedConfig } from '../../src/setup/survey.ts';
 import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
@@ -61,7 +62,7 @@ export class ClientSetup {
     const common = { look: randomUUID(), runs: runs.length };
     if (!command) return { ...common, clients: [] };
     const surveyed = await survey({ home, own: command, withVersioned: false });
-    const files = await leaveOpenServers(surveyed, network);
+    const files = await leaveOtherApiKeys(await leaveOpenServers(surveyed, network));
     const ids = new Map(files.flatMap(({ findings }) => findings).map((finding) => [finding, randomUUID()]));
     this.#last = { id: common.look, files, ids };
     const clients = files.map(({ config: { title, file }, findings, left }) => ({

@@ -4,10 +4,11 @@
  * Invariants: a secret leaves a file only after the vault has it, or after its server offered a sign-in. Nothing is
  * written before the backup of everything is.
  */
-import { KeyturnError, shellWord } from '../base/errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { type AskOwner, type BackedUpFile, keepBackup, type SetupHome } from './backup.ts';
 import { applied, placeAt } from './formats/edit.ts';
 import { type FoundFile, replaceConfig } from './files.ts';
+import { anotherEntrys, anotherStored } from './other-api-keys.ts';
 import { formatOf, type Switch } from './plan.ts';
 import { type SurveyedConfig, switchesIn } from './survey.ts';
 import { hashOf } from './undo.ts';
@@ -116,8 +117,6 @@ function changeOf(
   return { surveyed, found, bytes, kept };
 }
 
-const otherApiKey: SkipReason = { why: 'another entry has another API key for this server' };
-
 /** One after the other: each may ask the user. A server's key that is in the vault already is never replaced. */
 async function moveApiKeys(
   entries: readonly Switch[],
@@ -133,20 +132,13 @@ async function moveApiKeys(
     const standing = before && standings.get(before);
     if (before && standing) {
       const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
-      standings.set(entry, isSame ? standing : otherApiKey);
+      standings.set(entry, isSame ? standing : { why: anotherEntrys(entry) });
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
       // An earlier run moved it, and could not change the file then, or `setup undo` put it back.
       const { endpoint: resource, key } = entry;
       const isStored = key !== undefined && (await ask('apiKey.compare', { resource, ...key })).same;
       if (isStored) first.set(entry.endpoint, entry);
-      standings.set(
-        entry,
-        isStored
-          ? { secret: 'vault' }
-          : {
-              why: `Keyturn already has another API key for this server. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then try again`,
-            },
-      );
+      standings.set(entry, isStored ? { secret: 'vault' } : { why: anotherStored(entry) });
     } else {
       first.set(entry.endpoint, entry);
       standings.set(entry, await moveApiKey(entry, ask));

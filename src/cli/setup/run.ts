@@ -7,7 +7,7 @@ import { detailsOf, exitCodes, KeyturnError, shellWord } from '../../base/errors
 import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
-import { ask } from '../broker/request.ts';
+import { ask, call } from '../broker/request.ts';
 import { connectCommand } from '../apps/entry.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
@@ -18,6 +18,8 @@ import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } fro
 import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
 import { recordedSettings } from '../doctor/home-checks.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
+import { leaveOtherApiKeys } from '../../setup/other-api-keys.ts';
+import type { Switch } from '../../setup/plan.ts';
 import { survey, type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 import { undoneLine, undoSetup } from '../../setup/undo.ts';
 
@@ -92,21 +94,26 @@ async function unchanged<T>(work: Promise<T>): Promise<T> {
 /** Asks servers by the network of a broker that runs, else by that of this environment. */
 async function surveyed(project: boolean, mayStart: boolean): Promise<readonly SurveyedConfig[]> {
   const files = await survey({ ...clientsHere(), withVersioned: project });
-  const endpoints = files.flatMap(switchesIn).map(({ endpoint }) => endpoint);
-  if (endpoints.length === 0) return files;
-  // Only a broker knows whether plain http is allowed. Where none runs, the next one takes what is recorded.
-  if (mayStart && endpoints.some((endpoint) => endpoint.startsWith('http:'))) await requireBroker();
+  const switches = files.flatMap(switchesIn);
+  if (switches.length === 0) return files;
+  // Only a broker knows its API keys, and whether plain http is allowed. Where none runs, the next one takes what is recorded.
+  const isNeeded = ({ endpoint, key }: Switch): boolean => key !== undefined || endpoint.startsWith('http:');
+  if (mayStart && switches.some(isNeeded)) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
   const network = running ?? { request: async () => ({}) };
   const allowInsecureLoopback =
     running !== undefined || recordedSettings(homePaths(), process.env).settings.insecureLoopback;
   try {
-    return await leaveOpenServers(files, async (endpoint) => ({
+    const closed = await leaveOpenServers(files, async (endpoint) => ({
       fetch: await bridgeFetch(network, endpoint),
       now: () => performance.now(),
       wall: Date.now,
       allowInsecureLoopback,
     }));
+    return await leaveOtherApiKeys(
+      closed,
+      running && (async (method, params) => call(running, method, params)),
+    );
   } finally {
     running?.close();
   }

@@ -1,0 +1,65 @@
+/** Which entries stay because their server has another API key in Keyturn. */
+import { expect, it } from 'vitest';
+import type { AskOwner } from '../../src/setup/backup.ts';
+import type { Switch } from '../../src/setup/plan.ts';
+import { leaveOtherApiKeys } from '../../src/setup/other-api-keys.ts';
+import type { SurveyedConfig } from '../../src/setup/survey.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+
+const endpoint = 'https://tickets.example/mcp';
+
+const fileOf = (...keys: readonly { header: string; value: string }[]): SurveyedConfig => ({
+  config: { client: 'cursor', title: 'Cursor', scope: 'user', file: '/x', ways: [], dialect: 'usual' },
+  findings: keys.map((key, index): Switch => ({
+    kind: 'switch',
+    entry: `e${index}`,
+    way: [],
+    as: `a${index}`,
+    endpoint,
+    edits: [],
+    shown: [],
+    key,
+  })),
+  text: '',
+  mark: '',
+});
+
+const [one, two] = [
+  { header: 'X-Api-Key', value: 'one' },
+  { header: 'X-Api-Key', value: 'two' },
+];
+const elsewhere = { header: 'Authorization', value: 'one' };
+
+/** A broker that has this key for the server. */
+const broker = (stored: string, refusal?: KeyturnError): AskOwner =>
+  (async (method: string, params: object) => {
+    if (method === 'apiKey.list') return { apiKeys: [{ resource: endpoint }] };
+    if (refusal) throw refusal;
+    return { same: 'value' in params && params.value === stored };
+  }) as AskOwner;
+
+const kinds = async (file: SurveyedConfig, ask?: AskOwner): Promise<(string | undefined)[]> =>
+  (await leaveOtherApiKeys([file], ask)).flatMap(({ findings }) =>
+    findings.map((finding) => (finding.kind === 'left' ? finding.why : undefined)),
+  );
+
+it('leaves the entries whose key isn’t that of the first, and says how to use that one', async () => {
+  const next = (as: string) =>
+    expect.stringMatching(new RegExp(`^another entry.*: keyturn connect ${endpoint} --as ${as}$`));
+  expect(await kinds(fileOf(one, two, one, elsewhere))).toEqual([
+    undefined,
+    next('a1'),
+    undefined,
+    next('a3'),
+  ]);
+});
+
+it('leaves the entries whose key isn’t the stored one', async () => {
+  const next = expect.stringMatching(/^Keyturn already has another.* --as a0$/);
+  expect(await kinds(fileOf(one, two), broker('two'))).toEqual([next, undefined]);
+});
+
+it('leaves the decision open where the broker can’t compare', async () => {
+  const locked = new KeyturnError('locked', 'the vault is locked');
+  expect(await kinds(fileOf(one), broker('two', locked))).toEqual([undefined]);
+});
