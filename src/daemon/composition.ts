@@ -51,7 +51,7 @@ import { Shutdown } from './shutdown.ts';
 import { Sockets } from './sockets.ts';
 import { statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
-import { readExtraAuthorities } from './system/authorities.ts';
+import { authoritiesVariable, readExtraAuthorities } from './system/authorities.ts';
 import { BrowserDisplay } from './system/display.ts';
 import { daemonFetch } from './system/fetch.ts';
 import { handedNetwork } from './system/handed-network.ts';
@@ -151,7 +151,11 @@ async function openBroker(core: Core) {
       records,
       settings,
       fetchFor: (endpoint, isConfirmed) => net.fetchFor(endpoint, isConfirmed),
-      openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
+      openBrowser: (url, command) =>
+        options.openBrowser(url, command, {
+          ...display.environment(),
+          ...(command !== undefined && authoritiesVariable(settings.extraAuthorities, homeCheck)),
+        }),
       signInsChanged: () => subscribers.tell('signIn.changed'),
     },
   );

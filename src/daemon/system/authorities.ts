@@ -29,6 +29,22 @@ export function readExtraAuthorities(file: string): ExtraAuthorities {
   }
 }
 
+/**
+ * The variable by which a browser command that is a program of Node's trusts what the broker trusts. Nothing if no file is in
+ * force, or if it has another content by now.
+ */
+export function authoritiesVariable(
+  file: string | undefined,
+  { extraAuthorities }: { readonly extraAuthorities: ExtraAuthorities | undefined },
+): NodeJS.ProcessEnv {
+  if (file === undefined || !extraAuthorities) return {};
+  try {
+    return readExtraAuthorities(file).hash === extraAuthorities.hash ? { NODE_EXTRA_CA_CERTS: file } : {};
+  } catch {
+    return {};
+  }
+}
+
 function textIn(file: string): string {
   // Windows has no such flag.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));

@@ -64,9 +64,11 @@ export async function openBrowser(
   });
 }
 
-/** A unit has the variables of the user's manager, which may be of no desktop, or of an earlier one. */
+/** A unit has the variables of the user's manager, which may be of no desktop, or of an earlier one, and no CA file. */
 const unitVariables = (env: NodeJS.ProcessEnv): string[] =>
-  displayNames.flatMap((name) => (env[name] ? [['--setenv', name, env[name]].join('=')] : []));
+  [...displayNames, 'NODE_EXTRA_CA_CERTS'].flatMap((name) =>
+    env[name] ? [['--setenv', name, env[name]].join('=')] : [],
+  );
 
 /** The program that would be started; undefined if none is known. */
 export function browserProgram(

@@ -45,11 +45,13 @@ describe('a browser command', () => {
 
   it('gets a systemd unit of its own, which expands nothing in the URL', async () => {
     scribe('systemd-run');
-    const where = { PATH: `${folder}:${process.env['PATH']}`, DISPLAY: ':7' };
+    const where = { PATH: `${folder}:${process.env['PATH']}`, DISPLAY: ':7', NODE_EXTRA_CA_CERTS: '/ca' };
     await openBrowser(url, { command: 'firefox', env: where, isService: true });
     const given = await argumentsGiven();
     const own = given.slice(0, given.indexOf('--'));
-    expect(own).toEqual(expect.arrayContaining(['--user', '--setenv=DISPLAY=:7']));
+    expect(own).toEqual(
+      expect.arrayContaining(['--user', '--setenv=DISPLAY=:7', '--setenv=NODE_EXTRA_CA_CERTS=/ca']),
+    );
     expect(given.slice(given.indexOf('--') + 1)).toEqual(['firefox', url.replace('$', '$$$$')]);
     expect(isService({ SYSTEMD_EXEC_PID: String(process.pid) })).toBe(true);
     // A terminal that systemd started hands its own variables to what a user runs in it.
