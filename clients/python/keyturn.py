@@ -5,7 +5,7 @@ Copy this file beside your program, or install the folder it is in with pip. It 
 
     import keyturn
 
-    keyturn.pair("notes-script", on_code=print)        # once, when a person asked for it
+    keyturn.pair("notes-script", on_code=print)        # once, when a user asked for it
 
     with keyturn.connect("notes-script") as broker:
         token = broker.get_token("https://notes.example/mcp", interaction="allow")
@@ -18,7 +18,7 @@ A token may be bound to a key that the broker keeps (DPoP, `token.is_bound`). Th
 What a refusal asks for is in its class and its `reason` (docs/reference/errors.md):
 
     except keyturn.PersonNeeded as error:              # allow, sign in or unlock; `hint` says how
-    except keyturn.Unpaired:                           # keep the key file; only a person pairs again
+    except keyturn.Unpaired:                           # keep the key file; only a user pairs again
     except keyturn.Unreachable:                        # no broker runs
     except keyturn.Untrusted:                          # what listens there could not be trusted
     except keyturn.KeyturnError as error:              # all of them
@@ -64,8 +64,8 @@ __all__ = [
 VERSION = 1
 MAX_SOCKET_PATH = 103  # bytes
 HANDSHAKE_FRAME, FRAME = 16 * 1024, 1024 * 1024  # bytes
-HANDSHAKE_TIMEOUT = 30.0  # for each answer: the broker's keychain may wait for a person
-PAIRING_TIMEOUT = 150.0  # the person has two minutes, which the broker counts
+HANDSHAKE_TIMEOUT = 30.0  # for each answer: the broker's keychain may wait for a user
+PAIRING_TIMEOUT = 150.0  # the user has two minutes, which the broker counts
 AFTER_STOP, AFTER_LOSS = 15.0, 10.0  # seconds to look for the next broker
 MAX_TRIES = 3  # a request that three brokers died of is not sent to a fourth
 POLL = 0.05
@@ -78,7 +78,7 @@ Environment = Mapping[str, str]
 
 
 class KeyturnError(Exception):
-    """A refusal. Branch on `reason`; show the text and `hint` to a person; wait `retry_after` seconds."""
+    """A refusal. Branch on `reason`; show the text and `hint` to the user; wait `retry_after` seconds."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ _CLASSES = {
 
 
 _UNPROVEN_HINTS = {
-    "unpaired": "The key was kept. Only a person starts a new pairing.",
+    "unpaired": "The key was kept. Only the user starts a new pairing.",
     "locked": "Unlock the vault: keyturn unlock",
     "pairing_denied": "Nobody allowed it. Ask again when you are at the machine.",
     "version_unsupported": "Broker and app speak different versions of the wire: update the older.",
@@ -660,9 +660,9 @@ class Broker:
         challenge: Optional[Tuple[int, Optional[str]]] = None,
         operation: Optional[str] = None,
     ) -> Token:
-        """A token for a protected server: `resource` is its URL as the person knows it.
+        """A token for a protected server: `resource` is its URL as the user knows it.
 
-        With `interaction="allow"` the broker may ask the person and open the browser, and this waits up to
+        With `interaction="allow"` the broker may ask the user and open the browser, and this waits up to
         `timeout` seconds (300) for them. `challenge`: the status (401 or 403) and the WWW-Authenticate header
         with which the server rejected the last token. `operation`: what the app is doing, such as `POST /mcp tools/call`.
         """

@@ -146,7 +146,7 @@ export class Channel {
 
 /** Hints for refusals of an app that hasn't proved to be our broker: our words, not its. */
 const unprovenHints: Readonly<Record<string, string>> = {
-  unpaired: 'The broker does not know this key. The key was kept; a user can pair the app again.',
+  unpaired: 'The broker does not know this key. The key was kept; pair the app again.',
   locked: 'Run `keyturn unlock`, then try again.',
   vault_unavailable:
     'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',

@@ -193,7 +193,7 @@ describe('a request that the server refuses until pages were opened', () => {
   it('is answered with the no, and further pages are not asked about', async () => {
     const { error, shown, count } = await refusalOf('decline');
     expect(shown).toHaveLength(1);
-    expect(error.message).toMatch(/the user said no\. The request did not run\./);
+    expect(error.message).toMatch(/the user denied it\. The request did not run\./);
     expect(count).toBe(1);
   });
 
