@@ -10,6 +10,7 @@ import { AccountChoices } from './account-choices.ts';
 import { DetachedRequests } from './detached-requests.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
+import { isAskedBy } from './approval-requests/question.ts';
 import type { PageQuestion } from './approval-requests/question.ts';
 import type { SignInMethod, Starter } from './approval-requests/starter.ts';
 import { ApiKeyRequests } from './api-key-requests.ts';
@@ -94,6 +95,20 @@ export class Broker {
   withdrawAllOf(appId: string): void {
     this.detached.endAllOf(appId);
     this.parts.approvalRequests.withdrawAllOf(appId);
+  }
+
+  /**
+   * The user revoked what the app may do there: what it still asks is answered with a refusal, and it may ask again.
+   * `subject`: the endpoint, or for an API key what its permission is stored under.
+   */
+  withdrawAt(appId: string, subject: string): void {
+    const { apiKeys, approvalRequests } = this.parts;
+    const key = apiKeys.shownOf(subject);
+    this.detached.endAllOf(appId, (resource) =>
+      key ? this.exact(resource) === key.endpoint : this.canonical(resource) === subject,
+    );
+    for (const { id, question } of approvalRequests.list())
+      if (isAskedBy(question, appId, subject)) approvalRequests.answer(id, 'dismiss');
   }
 
   /** The canonical endpoint for what a user typed. Throws `invalid_resource`. */

@@ -3,7 +3,8 @@
  * takes: from the question to the sign-in. The app asks again, and finds what came of it.
  *
  * Invariants: who asks has proved a key, and what is allowed is allowed to that key alone. A request ends after ten
- * minutes, or with its app's pairing. An app that leaves before its time is over withdraws its question.
+ * minutes, with its app's pairing, or when the app's permission for that server is revoked. An app that leaves before its
+ * time is over withdraws its question.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
@@ -19,6 +20,7 @@ const maxPerApp = 8;
 
 interface DetachedRequest {
   readonly appId: string;
+  readonly resource: string;
   readonly over: AbortController;
 }
 
@@ -38,8 +40,9 @@ export class DetachedRequests {
     }
   }
 
-  endAllOf(appId: string): void {
-    for (const one of this.#open.values()) if (one.appId === appId) one.over.abort();
+  /** `isMeant`: of the resource as the app named it. */
+  endAllOf(appId: string, isMeant: (resource: string) => boolean = () => true): void {
+    for (const one of this.#open.values()) if (one.appId === appId && isMeant(one.resource)) one.over.abort();
   }
 
   #goOn(request: TokenRequest, ask: Ask<unknown>): void {
@@ -48,7 +51,7 @@ export class DetachedRequests {
     const own = [...this.#open.values()].filter((one) => one.appId === appId);
     if (this.#open.has(key) || own.length >= maxPerApp) return;
     const over = new AbortController();
-    this.#open.set(key, { appId, over });
+    this.#open.set(key, { appId, resource, over });
     // The process may be gone at the next card, which shows what it was.
     const seen = appProcess?.currentFacts();
     const without: TokenRequest = {

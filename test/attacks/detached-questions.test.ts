@@ -54,4 +54,27 @@ describe('a question that its program left', () => {
     await paired(home, 'an-unpaired-one');
     expect(await unattended('an-unpaired-one')).toBe('consent_required');
   });
+
+  it('ends when the user revokes the program’s permission there', async () => {
+    const { home, resource } = there;
+    const program = await pairedProgram(home, 'a-revoked-one');
+    await askBroker(home, 'permission.set', {
+      app: 'a-revoked-one',
+      resource,
+      decision: 'allow',
+      scope: 'notes:read',
+    });
+    await leave(program, { scope: 'notes:write' });
+    const waiting = refusal(
+      program.request('token.get', { resource, interaction: 'allow', scope: 'notes:list' }),
+    );
+    await until('both are asked', async () => {
+      const { requests } = await askBroker(home, 'request.list', {});
+      return requests.length === 2;
+    });
+    await askBroker(home, 'permission.revoke', { app: 'a-revoked-one', resource });
+    expect(await owner.nothingIsAsked(home)).toBe(true);
+    expect(await waiting).toMatchObject({ reason: 'consent_required' });
+    program.close();
+  });
 });

@@ -239,3 +239,10 @@ export type Question =
       /** The process that runs the command, at the time of its question. */
       readonly appProcess: AppProcessView;
     };
+
+/** Whether an app asks it about a server. `subject`: the endpoint, or what the permission for its API key is stored under. */
+export function isAskedBy(question: Question, appId: string, subject: string): boolean {
+  if (!('appId' in question) || question.appId !== appId || !('endpoint' in question)) return false;
+  const apiKey = question.kind === 'allow' ? question.apiKey : undefined;
+  return (apiKey?.subject ?? question.endpoint) === subject;
+}

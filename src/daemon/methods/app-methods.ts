@@ -105,5 +105,6 @@ export async function revokePermission(
       hint: "`keyturn app list` shows an app's permissions. One for an API key ends with --api-key.",
     });
   }
+  broker.withdrawAt(appId, endpoint);
   await audit.record({ ...permissionRow(apiKeys, endpoint, outcome), app: apps.nameOf(appId) });
 }
