@@ -194,7 +194,7 @@ function tellQuestions(
       else
         prompts.ask(
           id,
-          await togetherWords(owner, question, { names: together.names, resource, account }),
+          await togetherWords(owner, question, { name, names: together.names, resource, account }),
           (answer) => void call(owner, 'request.answer', { id, answer }).catch(() => undefined),
         );
     }
@@ -233,7 +233,7 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
 async function togetherWords(
   owner: Connection,
   question: Question,
-  { names, resource, account }: Pick<Entry, 'resource' | 'account'> & { readonly names: readonly string[] },
+  { name, names, resource, account }: Entry & Pick<Together, 'names'>,
 ): Promise<string> {
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
@@ -244,7 +244,23 @@ async function togetherWords(
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords(question)}`;
   const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
-  return `keyturn: may ${names.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
+  const decided = await decidedNames(owner, endpoint, key !== undefined);
+  const open = names.filter((each) => each === name || !decided.has(each));
+  return `keyturn: may ${open.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
+}
+
+/** The apps that have a permission there, or a denial: an earlier run may have ended between two entries. */
+async function decidedNames(
+  owner: Connection,
+  endpoint: string,
+  ofKey: boolean,
+): Promise<ReadonlySet<string>> {
+  const places = [endpoint, endpointOf(endpoint, { allowInsecureLoopback: true })];
+  const { apps } = await call(owner, 'app.list', {});
+  const decided = apps.filter(({ permissions }) =>
+    permissions.some(({ resource, apiKey = false }) => places.includes(resource) && apiKey === ofKey),
+  );
+  return new Set(decided.map(({ name }) => name));
 }
 
 /** An entry that names no account gets one of several. */

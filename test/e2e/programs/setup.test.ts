@@ -45,3 +45,39 @@ it('setup connects an entry that it could not connect before, and asks no more a
   expect(await codeOf(third)).toBe(0);
   expect(third.shown()).not.toContain('cursor-notes may reach');
 });
+
+it('after an interrupted sign-in, setup asks only for the entry that still needs it', async () => {
+  const { home, world, resource } = await homeInWorld();
+  const user = home.env['HOME'] ?? '';
+  for (const file of ['.cursor/mcp.json', '.kiro/settings/mcp.json']) {
+    mkdirSync(path.dirname(path.join(user, file)), { recursive: true });
+    writeFileSync(path.join(user, file), JSON.stringify({ mcpServers: { notes: { url: resource } } }));
+  }
+  onTestFinished(() =>
+    ['.cursor', '.kiro'].forEach((name) => rmSync(path.join(user, name), { recursive: true })),
+  );
+  const setup = () => inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
+
+  const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
+  const first = setup();
+  await first.shows(/may "cursor-notes", "kiro-notes" be paired, [^]*\[y\/N\] /);
+  first.type('y\n');
+  await first.ended;
+
+  isBack();
+  // The broker waits for a second or two before it asks that server again.
+  const asking = await vi.waitFor(
+    async () => {
+      const run = setup();
+      await Promise.race([run.ended, run.shows(/\[y\/N\] /)]);
+      expect(run.shown()).toContain('cursor-notes may reach');
+      return run;
+    },
+    { timeout: 100_000 },
+  );
+  expect(asking.shown()).toContain('may "kiro-notes" be paired, and reach');
+  expect(asking.shown()).not.toContain('"cursor-notes"');
+  asking.type('y\n');
+  await asking.ended;
+  expect(asking.shown()).toContain('kiro-notes may reach');
+});
