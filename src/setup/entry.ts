@@ -13,6 +13,15 @@ import { endpointUrl } from '../client/endpoint-url.ts';
 import { isAppName } from '../ipc/wire/app-name.ts';
 import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
+import {
+  envNames,
+  isDecisive,
+  isKept,
+  pairsOf,
+  resolved,
+  variables,
+  variablesOf,
+} from './entry-variables.ts';
 import { isMadeByBridge, translated } from './mcp-remote.ts';
 import { type KeyturnStart, keyturnStart, type OwnCommand } from './own-command.ts';
 import { changesConnections, changesPrograms } from '../base/system/program-variables.ts';
@@ -188,9 +197,6 @@ function bridged(
   }
 }
 
-const isKept = (name: string, scope: ConfigFile['scope']): boolean =>
-  scope === 'user' && changesConnections(name);
-
 const changing = (name: string): OwnReading =>
   left(`its variable ${quoted(name)} changes how a program runs or connects`);
 
@@ -208,9 +214,6 @@ const runners =
 /** A path's last part, on any system. */
 const baseName = (word: string): string => word.split(/[\\/]/).at(-1) ?? '';
 
-/** Those of mcp-remote's entries that the bridge can't do without knowing what they are for. */
-const decisive = /^(?:PATH|NODE_.*)$/i;
-
 function readRemote(
   entry: Members,
   args: readonly string[],
@@ -223,9 +226,7 @@ function readRemote(
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
     return left('its variables are in another file');
-  const foreign = Object.keys(env).find(
-    (name) => (decisive.test(name) || changesConnections(name)) && !isKept(name, scope),
-  );
+  const foreign = Object.keys(env).find((name) => isDecisive(name) && !isKept(name, scope));
   if (foreign !== undefined) return changing(foreign);
   let own: readonly string[];
   try {
@@ -265,16 +266,6 @@ interface Header {
   readonly text: string;
   readonly value: string;
 }
-
-const variable = /\$\{([^}]*)\}/g;
-
-const variablesOf = (text: string): readonly string[] =>
-  [...text.matchAll(variable)].map(([, name = '']) => name);
-
-const resolved = (text: string, env: Readonly<Record<string, string>>): string =>
-  text.replaceAll(variable, (whole, name: string) =>
-    Object.hasOwn(env, name) ? (env[name] ?? whole) : whole,
-  );
 
 type Kept = Pick<Extract<Reading, { kind: 'switch' }>, 'drop' | 'anchor' | 'env'>;
 
@@ -328,24 +319,7 @@ function keyOf({ name: header, value: text }: Header): FoundApiKey | undefined {
   return { header, ...(scheme === undefined ? {} : { scheme }), value };
 }
 
-const envNames: readonly string[] = ['env', 'environment'];
-
 const unknownEnv: OwnReading = left('its env has an unknown form');
-
-/** Undefined where they are no maps of texts. */
-function variables(entry: Members): Record<string, string> | undefined {
-  const pairs = envNames.map((name) => pairsOf(entry[name] ?? {}));
-  return pairs.includes(undefined) ? undefined : Object.fromEntries(pairs.flatMap((all) => all ?? []));
-}
-
-function pairsOf(value: unknown): [string, string][] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const pairs = Object.entries(value);
-  const texts = pairs.flatMap(([name, text]): [string, string][] =>
-    typeof text === 'string' ? [[name, text]] : [],
-  );
-  return texts.length === pairs.length ? texts : undefined;
-}
 
 function left(why: string): OwnReading {
   return { kind: 'left', why };
