@@ -96,7 +96,14 @@ describe('a hint', () => {
       const signIn = { ...rig.signIn(), account: evil };
       const denied = consentDenied('editor', endpoint, signIn);
       expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
-      const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, signIn: undefined };
+      const asked = {
+        name: 'editor',
+        endpoint,
+        scope: [evil],
+        isMore: false,
+        signIn: undefined,
+        wasAsked: false,
+      };
       expect(typed(consentRequired(asked).hint)).toEqual([
         'app allow',
         'editor',

@@ -149,9 +149,9 @@ export class Consent {
     switch (decision.verdict) {
       case 'void':
         await this.changes.noteInAuditLog(wanted, 'void', shown.scope);
-        return this.#refuseUnapproved(wanted);
+        return this.#refuseUnapproved(wanted, false);
       case 'dismiss':
-        return this.#refuseUnapproved(wanted);
+        return this.#refuseUnapproved(wanted, true);
       case 'deny':
         await this.changes.deny(wanted);
         throw consentDenied(this.#parts, wanted);
@@ -164,10 +164,10 @@ export class Consent {
   }
 
   /** Refuses the request, unless the user allowed it by a command, which closed the card. */
-  #refuseUnapproved(wanted: WantedAccess): void {
+  #refuseUnapproved(wanted: WantedAccess, wasAsked: boolean): void {
     if (covering(this.#parts, wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);
-    throw consentRequired(this.#parts, wanted);
+    throw consentRequired(this.#parts, wanted, wasAsked);
   }
 }
 

@@ -75,9 +75,14 @@ export function consentDenied(
   return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn);
 }
 
-export function consentRequired(parts: BrokerParts, wanted: WantedAccess): KeyturnError {
+/** `wasAsked`: a card about it was open, and got no approval. */
+export function consentRequired(
+  parts: BrokerParts,
+  wanted: WantedAccess,
+  wasAsked: boolean = false,
+): KeyturnError {
   const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
-  if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key);
+  if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key, wasAsked);
   const current = allPermissions(parts, wanted);
   // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
   const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
@@ -87,5 +92,6 @@ export function consentRequired(parts: BrokerParts, wanted: WantedAccess): Keytu
     scope: [...new Set([...kept, ...scope])],
     isMore: current.length > 0,
     signIn: signInId === undefined ? undefined : parts.signIns.byId(signInId),
+    wasAsked,
   });
 }

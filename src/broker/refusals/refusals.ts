@@ -45,12 +45,20 @@ export function apiKeyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
   });
 }
 
-export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError {
+/** What became of a request that the user didn't approve. */
+const unapproved = 'you denied it or did not answer.';
+const deniedOnce = 'Without --remember, a denial is for one request, and the app may ask again';
+
+/** `wasAsked`: a card about it was open, and got no approval. */
+export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasAsked: boolean): KeyturnError {
+  const what = `the API key for ${endpoint}`;
   return new KeyturnError(
     'consent_required',
-    `${name} asks for the API key for ${endpoint}; nobody has allowed that.`,
+    wasAsked
+      ? `${name} asked for ${what}; ${unapproved}`
+      : `${name} asks for ${what}; nobody has allowed that.`,
     {
-      rule: 'Each API key needs a permission; one for tokens gives no API key',
+      rule: wasAsked ? deniedOnce : 'Each API key needs a permission; one for tokens gives no API key',
       hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
     },
   );
@@ -89,17 +97,30 @@ interface MissingAccess {
   readonly isMore: boolean;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
+  /** A card about it was open, and got no approval. */
+  readonly wasAsked: boolean;
 }
 
-export function consentRequired({ name, endpoint, scope, isMore, signIn }: MissingAccess): KeyturnError {
+export function consentRequired({
+  name,
+  endpoint,
+  scope,
+  isMore,
+  signIn,
+  wasAsked,
+}: MissingAccess): KeyturnError {
   const what = signIn
     ? `a token of the account ${quoted(signIn.account)} at ${endpoint}`
     : isMore
       ? `more than its permission for ${endpoint} covers`
       : `a token for ${endpoint}`;
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
-  return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
-    rule: signIn ? 'A permission names the accounts that it is for' : 'No permission, no token',
+  const problem = wasAsked
+    ? `${name} asked for ${what}; ${unapproved}`
+    : `${name} asks for ${what}; nobody has allowed that.`;
+  const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
+  return new KeyturnError('consent_required', problem, {
+    rule: wasAsked ? deniedOnce : missing,
     hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}`,
   });
 }

@@ -94,8 +94,12 @@ const denyRequest = defineCommand(
     examples: ['keyturn request deny 1a2b', 'keyturn request deny 1a2b --remember'],
   },
   async ({ options, operands: [id] }) => {
-    const { id: whole } = await requestNamed(id);
+    const { id: whole, request } = await requestNamed(id);
     await ask('request.answer', { id: whole, answer: options.remember ? 'deny' : 'dismiss' });
+    if (request?.kind === 'allow' && !options.remember)
+      say(
+        `keyturn: ${quoted(request.app ?? 'the app')} may ask again. To deny its next request permanently: keyturn request deny ID --remember`,
+      );
   },
 );
 
