@@ -43,6 +43,20 @@ describe('the cards of a program after an answer "later"', () => {
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
+  it('come after the shortest pause again once one was approved', async () => {
+    const r = await rig();
+    await getsNoYes(r, 'dismiss');
+    r.clock.advance(1000);
+    const asked = r.ask();
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve');
+    await asked;
+    const elsewhere = { resource: `${r.endpoint}/elsewhere` };
+    const second = refusal(r.ask(elsewhere));
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'dismiss');
+    await second;
+    expect(await refusal(r.ask(elsewhere))).toMatchObject(late);
+  });
+
   it('come at once after a sign-in at the same server only', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
