@@ -2,14 +2,15 @@
  * A sign-in that a user names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
  * that name, the error says what a name is and lists similar ones.
  */
-import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { endpointOf } from '../../oauth/base/resource.ts';
+import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { signInFrom, wholeId } from '../terminal/arguments.ts';
 import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
 type ListedSignIn = Pick<ResultOf<'signIn.list'>['signIns'][number], 'id' | 'endpoint' | 'account'>;
+type ListedApiKey = Pick<ResultOf<'apiKey.list'>['apiKeys'][number], 'resource'>;
 
 /**
  * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
@@ -25,9 +26,10 @@ export async function withSignIn<T>(
     return await work({ ...signInFrom(whole), account });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
-    const signIns = await listed();
+    const { signIns, apiKeys } = await listed();
     if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, signIns)) throw error;
-    throw noSignInNamed(error, text, near(text, signIns));
+    const key = keyNamed(text, apiKeys);
+    throw key === undefined ? noSignInNamed(error, text, near(text, signIns)) : onlyKeyNamed(error, key);
   }
 }
 
@@ -68,14 +70,35 @@ function noSignInNamed(error: KeyturnError, text: string, found: readonly Listed
   });
 }
 
-/** All sign-ins; none if no broker runs, or if it can't list them. */
-async function listed(): Promise<readonly ListedSignIn[]> {
+/** The API key that a URL of its server names. */
+function keyNamed(text: string, apiKeys: readonly ListedApiKey[]): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const policy = { allowInsecureLoopback: true };
+  const names = [exactEndpoint(text, policy), endpointOf(text, policy)];
+  return apiKeys.find(({ resource }) => names.includes(resource))?.resource;
+}
+
+function onlyKeyNamed({ reason, message }: KeyturnError, resource: string): KeyturnError {
+  return new KeyturnError(reason, message, {
+    hint: `There is an API key for this server. To remove it: keyturn api-key remove ${shellWord(resource)}`,
+  });
+}
+
+interface Listed {
+  readonly signIns: readonly ListedSignIn[];
+  readonly apiKeys: readonly ListedApiKey[];
+}
+
+/** All sign-ins and API keys; none if no broker runs, or if it can't list them. */
+async function listed(): Promise<Listed> {
+  const nothing: Listed = { signIns: [], apiKeys: [] };
   const connection = await connectIfRunning().catch(() => undefined);
-  if (!connection) return [];
+  if (!connection) return nothing;
   try {
-    return (await call(connection, 'signIn.list', {})).signIns;
+    const { signIns } = await call(connection, 'signIn.list', {});
+    return { signIns, apiKeys: (await call(connection, 'apiKey.list', {})).apiKeys };
   } catch {
-    return [];
+    return nothing;
   } finally {
     connection.close();
   }
