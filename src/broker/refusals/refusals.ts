@@ -47,7 +47,7 @@ export function apiKeyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
 
 /** What became of a request that the user didn't approve. */
 const unapproved = 'you denied it or did not answer.';
-const deniedOnce = 'Without --remember, a denial is for one request, and the app may ask again';
+const deniedOnce = 'A denial that is not remembered is for one request, and the app may ask again';
 
 /** `wasAsked`: a card about it was open, and got no approval. */
 export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasAsked: boolean): KeyturnError {
