@@ -71,7 +71,7 @@ export class RequestSignIns {
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
-    this.#refuseUnattended(pending, signIn ? refusals.whyAgain(signIn) : 'nobody has signed in there yet');
+    this.#refuseUnattended(pending, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');
     await this.#start(permitted, {
       ...(signIn ? stepUpScope(signIn, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (signIn && accountLabel(signIn)),

@@ -56,7 +56,7 @@ export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasAsked: b
     'consent_required',
     wasAsked
       ? `${name} asked for ${what}; ${unapproved}`
-      : `${name} asks for ${what}; nobody has allowed that.`,
+      : `${name} asks for ${what}, which you have not allowed.`,
     {
       rule: wasAsked ? deniedOnce : 'Each API key needs a permission; one for tokens gives no API key',
       hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
@@ -117,7 +117,7 @@ export function consentRequired({
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
   const problem = wasAsked
     ? `${name} asked for ${what}; ${unapproved}`
-    : `${name} asks for ${what}; nobody has allowed that.`;
+    : `${name} asks for ${what}, which you have not allowed.`;
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
     rule: wasAsked ? deniedOnce : missing,

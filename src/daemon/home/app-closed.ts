@@ -8,7 +8,7 @@
 import { KeyturnError } from '../../base/errors.ts';
 
 /** Of every such refusal: the command line offers to open the app (cli/open-app.ts). */
-export const appClosedRule = 'While the app is not running, nobody can give an app more access in this home';
+export const appClosedRule = 'While the Keyturn app is not running, no app gets more access in this home';
 
 export function appClosed(): KeyturnError {
   return new KeyturnError(
