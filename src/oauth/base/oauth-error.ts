@@ -72,7 +72,7 @@ export function isTransientError({ code }: OAuthError): boolean {
 }
 
 /** OpenID Connect Core §3.1.2.6, RFC 9470 §3: the user has to act at the server. Some answer a refresh so. */
-const wantingPerson: ReadonlySet<string> = new Set([
+const wantingUser: ReadonlySet<string> = new Set([
   'interaction_required',
   'login_required',
   'account_selection_required',
@@ -81,8 +81,8 @@ const wantingPerson: ReadonlySet<string> = new Set([
 ]);
 
 /** True for an error code that only the user can end, by a new sign-in. */
-export function wantsPerson(code: string): boolean {
-  return wantingPerson.has(code);
+export function wantsUser(code: string): boolean {
+  return wantingUser.has(code);
 }
 
 /** For a message: both texts, quoted and shortened, without the secrets of the request, which some servers repeat. */

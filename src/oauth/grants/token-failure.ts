@@ -16,7 +16,7 @@ import {
   responseFields,
   shownError,
   shownRefusal,
-  wantsPerson,
+  wantsUser,
 } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { parseJson } from '../base/json-object.ts';
@@ -134,7 +134,7 @@ export function refreshFailure(
     if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
       return notNarrowed(server, reply);
     if (error?.code === 'invalid_request') return requestRefused(server, error);
-    if (error !== undefined && wantsPerson(error.code)) return new UserWanted(server, error);
+    if (error !== undefined && wantsUser(error.code)) return new UserWanted(server, error);
     const failure = unreachable(server, reply, http, error);
     return !isNarrowed && mayBeRefusal(reply, error) ? new UnclearRefusal(failure) : failure;
   };
@@ -204,7 +204,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
 
 /** Not a word about the refresh token: where the user is somewhere else again, the server may take it. */
 export class UserWanted extends KeyturnError {
-  /** One of those that `wantsPerson` knows. */
+  /** One of those that `wantsUser` knows. */
   readonly code: string;
 
   constructor(server: TokenServer, error: OAuthError) {

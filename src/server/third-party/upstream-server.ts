@@ -9,7 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import * as openid from 'openid-client';
 import { z } from 'zod';
 import { parseJson } from '../../oauth/base/json-object.ts';
-import { wantsPerson } from '../../oauth/base/oauth-error.ts';
+import { wantsUser } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
 import { upstreamConfiguration, UpstreamFault } from '../authorization/accounts/upstream-client.ts';
 import type { UpstreamAnswer, UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
@@ -263,7 +263,7 @@ function requireOwnClaims(token: string, clientId: string): void {
 /** RFC 6749 §5.2; some providers want the user first, and some have own words for a token that has ended. */
 function endsGrant({ error, error_description: said = '' }: openid.ResponseBodyError): boolean {
   const isAtlassians = error === 'unauthorized_client' && /refresh_token is invalid/i.test(said);
-  return isAtlassians || ends.has(error) || wantsPerson(error);
+  return isAtlassians || ends.has(error) || wantsUser(error);
 }
 
 const ends: ReadonlySet<string> = new Set([
