@@ -38,7 +38,7 @@ const firstPause = 5000;
 const maxPause = 300_000;
 
 /** Troubles that end only when a user answers the keychain. */
-const asksPerson: readonly VaultErrorKind[] = ['keychainLocked', 'waiting'];
+const asksUser: readonly VaultErrorKind[] = ['keychainLocked', 'waiting'];
 
 export class VaultWatch {
   /** Milliseconds since 1970. */
@@ -115,7 +115,7 @@ export class VaultWatch {
 
   /** The keychain refused one call, or did not answer it in time. */
   refused(error: VaultError): void {
-    if (!asksPerson.includes(error.kind)) return;
+    if (!asksUser.includes(error.kind)) return;
     this.#trouble = error;
     this.#pauses += 1;
     this.#pausedUntil = this.now() + doubled(this.#pauses, firstPause, maxPause);
