@@ -13,7 +13,7 @@ import { isSwitch, type SurveyedConfig, switchesIn } from './survey.ts';
 type Place = Pick<Switch, 'endpoint' | 'as'>;
 
 const next = ({ endpoint, as }: Place): string =>
-  `For an entry that uses that one: keyturn connect ${shellWord(endpoint)} --as ${as}`;
+  `For an entry that uses that one: keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}`;
 
 export const anotherEntrys = (place: Place): string =>
   `another entry has another API key for this server, and Keyturn stores one. ${next(place)}`;
