@@ -81,15 +81,13 @@ function isKeyFile(file: string): boolean {
   return isOwners || isClients;
 }
 
-/**
- * Files and links below a folder; none where there is no such folder. A link is not followed: what it leads to is
- * scanned where it is, or isn't the home's.
- */
+/** Files and links below a folder; none where there is no such folder. A link isn't followed, as readdir's own recursion does. */
 export function filesBelow(folder: string): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.join(entry.parentPath, entry.name));
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const place = path.join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(place) : [place];
+  });
 }
 
 function parsed(file: string): unknown {
