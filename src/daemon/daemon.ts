@@ -141,7 +141,7 @@ function repeatLooks(
   if (options.ownsProcess) void collectWhileIdle(signal);
 }
 
-/** Before it listens, so that no program is refused. A vault that stays locked waits for a user. */
+/** Before it listens, so that no app is refused. A vault that stays locked waits for a user. */
 async function openUnattended({ options, opened, vaultLock, stopping }: Composition): Promise<void> {
   const { vault, vaultKey } = opened.book.current;
   if (options.keyturnApp) {

@@ -44,7 +44,7 @@ export interface AppProcessView extends ProcessFacts {
 }
 
 export interface AppProcess {
-  /** Names one run of a program: all connections of one process; where the system can't tell, one connection. */
+  /** Names one run of an app: all connections of one process; where the system can't tell, one connection. */
   readonly run: string;
   currentFacts(): AppProcessView;
 }

@@ -212,7 +212,7 @@ function shareOf(question: Question): Share {
 const maxOnCard = 5;
 
 /**
- * What one run of a program asks while its card is open is on that card: only if the system attests one process, which
+ * What one run of an app asks while its card is open is on that card: only if the system attests one process, which
  * still runs the file that it ran at the earlier question, and if all that a card says of the app is the same. A
  * shared card is display only: each question has its own answer. Returns the open card that this question joins;
  * undefined if it needs one of its own.

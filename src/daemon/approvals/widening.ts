@@ -1,5 +1,5 @@
 /**
- * Which permissions, and which ends of one, give a program more than it had, and what the user is asked before them.
+ * Which permissions, and which ends of one, give an app more than it had, and what the user is asked before them.
  *
  * Invariants: what isn't clearly less is more. It is compared with what is stored, not with the lists,
  * which don't show all that a permission is held to.

@@ -1,5 +1,5 @@
 /**
- * The programs that ask, told apart by process: whose connections are whose, and when a run is over.
+ * The apps that ask, told apart by process: whose connections are whose, and when a run is over.
  *
  * Invariant: connections belong to one run only if the kernel names the same process, begun at the
  * same moment, for the same app. Where it doesn't tell, each connection is a run of its own. A run

@@ -3,7 +3,7 @@
  *
  * Invariant: while the app runs, a connection sees the address and the codes of the sign-ins that it started itself,
  * and finishes no other. The user's windows see and finish all. Elsewhere every command of the user's does: there
- * `keyturn request list` is how the user finishes a sign-in that a program started.
+ * `keyturn request list` is how the user finishes a sign-in that an app started.
  */
 import type { Question } from '../../broker/approval-requests/question.ts';
 import { isStartedBy } from '../../broker/approval-requests/starter.ts';

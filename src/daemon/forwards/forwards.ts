@@ -161,8 +161,8 @@ export class Forwards {
     if (forward.over.signal.aborted) return;
     forward.over.abort();
     const { broker } = this.#parts;
-    const programs = broker.parts.apps.all().filter((one) => isSameOrigin(one.forward, forward.origin));
-    for (const { id } of programs) broker.withdrawAllOf(id);
+    const apps = broker.parts.apps.all().filter((one) => isSameOrigin(one.forward, forward.origin));
+    for (const { id } of apps) broker.withdrawAllOf(id);
     this.#open.delete(forward.origin.label);
     await forward.server.close().catch(() => undefined);
     if (forward.opener.isOpen) forward.opener.notify('forward.ended', { id: forward.id, why });

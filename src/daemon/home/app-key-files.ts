@@ -1,7 +1,7 @@
 /**
- * Removes the key files of unpaired programs.
+ * Removes the key files of unpaired apps.
  *
- * Invariant: a file is removed only if it contains a key of this home and program, which no longer works. A file that
+ * Invariant: a file is removed only if it contains a key of this home and app, which no longer works. A file that
  * can't be read, belongs to another home or is a symbolic link stays.
  */
 import { readdir, rm } from 'node:fs/promises';

@@ -40,7 +40,7 @@ export interface Services {
   /** Where the browser opens from now on. */
   setDisplay(display: ParamsOf<'display.set'>): void;
   closeConnectionsOf(appId: string): void;
-  /** Removes the key file of a program that was unpaired, if it is in the home. */
+  /** Removes the key file of an app that was unpaired, if it is in the home. */
   removeKeyOf(appId: string): Promise<void>;
   /** Ends every sign-in and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;

@@ -70,7 +70,7 @@ export const settingsSchema = z.object({
   protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),
   protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**
-   * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is
+   * The choice that a card proposes first. `run` asks once for each start of the app, ends automatically and is
    * never on disk. `once` and `hour` would ask so often that a user no longer reads the cards.
    */
   defaultDuration: z.enum(settingChoices.defaultDuration).default('run'),

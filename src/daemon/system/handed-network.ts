@@ -1,5 +1,5 @@
 /**
- * What of the broker's own way to a server a program gets.
+ * What of the broker's own way to a server an app gets.
  *
  * Invariant: no secret. Of the CA file only the certificates, of a proxy's URL neither user name nor password.
  */

@@ -68,7 +68,7 @@ export class AppKeys {
         hint: 'Ask again when the user expects it.',
       });
     }
-    // The path of a forwarded program is one of another machine, or of another view of the disk.
+    // The path of a forwarded app is one of another machine, or of another view of the disk.
     const from = forward === undefined ? executableOf(appProcess) : { forward };
     return async () => {
       // First: without it no app is paired.
@@ -78,7 +78,7 @@ export class AppKeys {
     };
   }
 
-  /** For the process of the proxies, which asks for this program. */
+  /** For the process of the proxies, which asks for this app. */
   async identityOf({ id, generation }: Pick<App, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
     const key = await this.#keyOf({ id, generation });
