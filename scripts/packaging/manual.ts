@@ -68,7 +68,7 @@ export const exitStatuses: Readonly<Record<string, string>> = {
   6: "a server can't be reached, or wants us to wait",
   7: 'the vault or a file is locked or unreadable, or all access is paused',
   8: "no broker, or it can't be trusted",
-  9: '`keyturn doctor` found a problem or a warning, or `keyturn setup check` something to switch',
+  9: '`keyturn doctor` found a problem or a warning, or `keyturn setup` left something to do',
   130: 'interrupted',
 };
 

@@ -36,7 +36,7 @@ export interface FetchOptions {
   /** Seconds that one request waits for the user. The broker's default is 300. */
   readonly timeout?: number;
   /**
-   * What the app can use. With `key`, requests carry the API key that the user set for the endpoint, if there
+   * What the app can use. With `apiKey`, requests carry the API key that the user set for the endpoint, if there
    * is one. Default: tokens only.
    */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];

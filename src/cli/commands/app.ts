@@ -14,7 +14,7 @@ const denyApp = defineCommand(
     operands: [{ name: 'APP' }, { name: 'URL' }],
     options: { 'api-key': { type: 'boolean', summary: 'the API key there, and no token' } },
     about:
-      'Deny an app access tokens for an MCP server, until you allow it. Tokens that it has stay valid until they expire; `keyturn logout` ends those.',
+      'Deny an app access tokens for an MCP server, until you allow it. Its tokens stay valid until they expire; `keyturn logout` tries to revoke them.',
     examples: ['keyturn app deny my-editor https://notes.example/mcp'],
   },
   async ({ options, operands: [app, resource] }) => {

@@ -41,7 +41,7 @@ const approveRequest = defineCommand(
     options: {
       once: { type: 'boolean', summary: 'for one token' },
       'this-run': { type: 'boolean', summary: 'until the app quits or disconnects' },
-      for: forOption('; without it, until you revoke it'),
+      for: forOption('; default: cli 1h, others until revoked'),
       scope: scopeOption('exactly this scope, of those requested', '; no others'),
       account: accountOption('the account, if the request is which one an app uses'),
     },
