@@ -23,7 +23,7 @@ export const command = defineCommand(
     options: {
       scope: scopeOption(
         'ask for exactly this scope, whatever the server names',
-        '. A later login without it asks for the same',
+        '. Until `logout`, a later login without it asks for the same',
       ),
       account: accountOption('your name for this account, if you have several'),
       issuer: {
