@@ -100,7 +100,7 @@ const refreshing: Sentences = {
 const receipts: Readonly<Record<Extract<SignInState, { kind: 'revoked' }>['receipt'], string>> = {
   confirmed: 'The authorization server confirmed that it revoked the tokens.',
   notOffered:
-    'The authorization server offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
+    'The authorization server offers no revocation, or there was no refresh token to revoke. Keyturn has forgotten its tokens. If there was a refresh token, it may stay valid there: to end it, remove Keyturn’s access in your account there.',
   pending: 'The authorization server could not be reached yet; Keyturn tries again automatically.',
   abandoned:
     'The authorization server could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',

@@ -46,7 +46,7 @@ export const activity = {
       new: 'new',
       confirmed: 'confirmed by the sign-in provider',
       pending: 'the sign-in provider is not reached yet',
-      notOffered: 'provider doesn’t support revocation',
+      notOffered: 'not revoked at the provider: not supported, or nothing to revoke',
       dynamic: 'automatic',
       entered: 'entered by hand',
       'allow for a run': 'allowed until the app quits',

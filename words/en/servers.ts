@@ -119,7 +119,7 @@ export const servers = {
     confirmed: 'The sign-in provider confirmed that the access has ended.',
     pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',
     notOffered:
-      'The sign-in provider offers no revocation. Keyturn has deleted the access here, but it may stay valid: remove Keyturn in your account at the provider.',
+      'The sign-in provider offers no revocation, or there was nothing to revoke. Keyturn has deleted the access here. If it could be renewed, it may stay valid: remove Keyturn in your account at the provider.',
     abandoned: 'The sign-in provider could not be reached, and Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',

@@ -9,7 +9,7 @@ type SignIn = ResultOf<'signIn.list'>['signIns'][number];
 const meanings = {
   confirmed: () => 'confirmed by the authorization server',
   notOffered: () =>
-    'revoked here; the authorization server offers no revocation, and its refresh token may stay valid: end it in your account there',
+    'revoked here; the authorization server offers no revocation, or there was no refresh token to revoke. If there was one, it may stay valid: end it in your account there',
   pending: ({ nextTry, triedUntil }) =>
     `revoked here; the authorization server could not be reached yet. Keyturn tries again${at(', next at', nextTry)}${at(', until', triedUntil)}`,
   abandoned: () =>
