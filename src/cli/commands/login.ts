@@ -12,7 +12,7 @@ import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
 import { type OwnClient, signInWith, type WaivableRule } from '../../daemon/own-client.ts';
-import { printJson, refuse, say } from '../terminal/output.ts';
+import { hasSaid, printJson, refuse, say } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
 
 export const command = defineCommand(
@@ -92,7 +92,8 @@ export const command = defineCommand(
     const client = await clientFrom(options);
     const { signIn } = await (client ? signInWith({ ask, says }, request, client, start) : start());
     if (options.json) printJson(signIn);
-    else if (process.stderr.isTTY)
+    // Without a terminal only what was shown before gets its end: a page to open elsewhere, or a refused address.
+    else if (process.stderr.isTTY || (method !== 'browser' && hasSaid()))
       say(
         `keyturn: you are signed in to ${signIn.endpoint}${signIn.account === undefined ? '' : ` as ${quoted(signIn.account)}`}.`,
       );

@@ -70,8 +70,14 @@ export function refuse(error: unknown): number {
   return reasons[error.reason].exit;
 }
 
+let isSaid = false;
+
+/** True once this command has said anything on stderr. */
+export const hasSaid = (): boolean => isSaid;
+
 /** One line for the user who watches, and one for each value that can't be in its command. */
 export function say(line: string): void {
+  isSaid = true;
   for (const one of valuesBelow(line)) process.stderr.write(`${visible(one)}\n`);
 }
 
