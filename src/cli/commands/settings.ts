@@ -2,7 +2,7 @@
 import { didYouMean } from '../../base/near-name.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { settingChoices, settingNames } from '../../daemon/settings/setting-choices.ts';
+import { isSettingName, settingChoices, settingNames } from '../../daemon/settings/setting-choices.ts';
 import { ask, askWhere } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
@@ -81,13 +81,36 @@ const unset = defineCommand(
 export const command = defineNoun('settings', 'List and change settings', { list, get, set, unset }, 'list');
 
 async function change(name: string, value: string | null): Promise<void> {
+  const replaced = name === 'extraAuthorities' ? await fileReplaced(value) : undefined;
   const { answer, isKeyturnApp } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return;
+  if (await isOverridden(name)) return;
   const isVaults = name === 'vault' || name === 'vaultKey';
   // A broker in a terminal belongs to the user who runs it there.
   const isInBackground = async (): Promise<boolean> => (await ask('status', {})).log.file !== undefined;
   if (isVaults && !isKeyturnApp && (await isInBackground())) return restartWithNewVault();
   say(`keyturn: ${name} takes effect at the broker's next start: keyturn broker restart`);
+  if (replaced !== undefined)
+    say(`keyturn: it replaces ${quoted(replaced)}: put all authorities into one PEM file`);
+}
+
+/** The file that no longer is used after this change: one file has all the authorities. */
+async function fileReplaced(value: string | null): Promise<string | undefined> {
+  const detail = (await ask('settings.get', {})).details.find((one) => one.name === 'extraAuthorities');
+  const former = detail?.source === 'environment' ? undefined : detail?.value;
+  return value !== null && typeof former === 'string' && former !== value ? former : undefined;
+}
+
+/** A broker that the user started takes its environment before the file. Says so. */
+async function isOverridden(name: string): Promise<boolean> {
+  const detail = (await ask('settings.get', {})).details.find((one) => one.name === name);
+  if (detail?.source !== 'environment') return false;
+  const { variables } = await import('../../daemon/settings/settings.ts');
+  const names = (isSettingName(name) && variables[name]?.join(' or ')) || 'a variable';
+  say(
+    `keyturn: ${name} is saved, but ${names} in the broker's environment takes precedence: unset it there, and start the broker again`,
+  );
+  return true;
 }
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
