@@ -89,10 +89,11 @@ export class RequestSignIns {
     const stepUp = { appId: request.appId, endpoint, operation: request.operation ?? '' };
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
     const missing = wanted.scope.filter((scope) => !signIn.scope.includes(scope));
-    this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
+    const due = stepUpScope(signIn, wanted.scope);
+    this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`, due.scope);
     this.#stepUps.add(stepUp);
     await this.#start(permitted, {
-      ...stepUpScope(signIn, wanted.scope),
+      ...due,
       account: accountLabel(signIn),
       signIn,
       isStepUp: true,
@@ -188,11 +189,11 @@ export class RequestSignIns {
     throw refusals.notNarrowed(permission, wider);
   }
 
-  #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
+  #refuseUnattended({ endpoint, request }: PendingRequest, why: string, scope?: readonly string[]): void {
     if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
     // Where the user entered a client that needs no user, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;
-    if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
+    if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why, scope);
     this.#signInRuns.pages.refusePaused(endpoint);
   }
 
