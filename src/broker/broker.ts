@@ -167,7 +167,7 @@ export class Broker {
     try {
       const asked = { endpoint, typed: asTyped(resource), issuer, method } as const;
       const { server } = await findDestination(this.parts, asked);
-      requireSignIn(this.parts, server, method);
+      requireSignIn(this.parts, server, asked);
       return server.issuer;
     } catch (error) {
       if (error instanceof RegistrationRequired) return error.issuer;

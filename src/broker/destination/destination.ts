@@ -185,19 +185,19 @@ function othersUntried(refusal: unknown, endpoint: string, named: number): unkno
 }
 
 /** Keyturn has a client there or can get one, and can get tokens with or without a user. Throws if not. */
-function requireUsable(
-  parts: BrokerParts,
-  { method }: DestinationRequest,
-  server: AuthorizationServer,
-): void {
+function requireUsable(parts: BrokerParts, request: DestinationRequest, server: AuthorizationServer): void {
   const { registrations, servers } = parts;
   if (registrations.for(server.issuer, servers.timeAt(server.issuer))?.grantType !== undefined) return;
-  requireSignIn(parts, server, method);
+  requireSignIn(parts, server, request);
 }
 
 /** Throws `registration_required`, `pkce_unsupported` or `metadata_invalid` where no sign-in page could succeed. */
-export function requireSignIn(parts: BrokerParts, server: AuthorizationServer, method: SignInMethod): void {
-  if (method === 'device') requireDeviceEndpoint(server);
+export function requireSignIn(
+  parts: BrokerParts,
+  server: AuthorizationServer,
+  { endpoint, method }: Pick<DestinationRequest, 'endpoint' | 'method'>,
+): void {
+  if (method === 'device') requireDeviceEndpoint(server, endpoint);
   else requireAuthorizationEndpoint(server);
   requirePkceForUser(server);
   chooseIdentity(parts, server);

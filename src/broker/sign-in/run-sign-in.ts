@@ -99,7 +99,7 @@ async function signInNow(
   // No client is registered and no page opens if the question about the account could not be asked.
   await parts.approvalRequests.requireAskable();
   refuseMovedClient(parts, destination);
-  if (!destination.isChecked) requireSignIn(parts, server, request.method);
+  if (!destination.isChecked) requireSignIn(parts, server, request);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
   return withItem(parts, (reserved) =>
     // Not before its turn in the queue: most of those that wait need no item.

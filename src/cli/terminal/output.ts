@@ -63,7 +63,7 @@ export function refuse(error: unknown): number {
     if (readOn !== undefined) say(`  read on: ${readOn}`);
   }
   if (error.hint !== undefined) sayLines(`  hint: ${error.hint}`);
-  if (/sign in.*: keyturn login /i.test(error.hint ?? '') && !hasBrowser(process.env))
+  if (/sign in.*: keyturn login (?!.*--(?:paste|device))/i.test(error.hint ?? '') && !hasBrowser(process.env))
     say('  without a browser: add --paste or --device');
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
   say(`  reason: ${error.reason}`);

@@ -7,7 +7,7 @@
 import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
-import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
@@ -211,15 +211,15 @@ function expired(server: TokenServer): KeyturnError {
   });
 }
 
-/** Throws metadata_invalid for a server that has no device authorization endpoint. */
-export function requireDeviceEndpoint(server: TokenServer): string {
+/** Throws metadata_invalid for a server that has no device authorization endpoint. `url`: for the hint. */
+export function requireDeviceEndpoint(server: TokenServer, url = 'URL'): string {
   if (server.deviceAuthorizationEndpoint !== undefined) return server.deviceAuthorizationEndpoint;
   throw new KeyturnError(
     'metadata_invalid',
     `${quoted(server.issuer)} offers no sign-in on another device.`,
     {
       rule: 'RFC 8628 §4 (device_authorization_endpoint)',
-      hint: 'Sign in with a browser, or paste the redirect URL back: keyturn login URL --paste',
+      hint: `Sign in with a browser, or paste the redirect URL back: keyturn login ${shellWord(url)} --paste`,
     },
   );
 }
