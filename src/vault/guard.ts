@@ -79,9 +79,10 @@ export class VaultGuard implements Vault {
     return this.#vault.close();
   }
 
-  /** Refuses every call from now on. `isNew`: nobody has chosen a passphrase yet. */
-  async shut({ isNew = false } = {}): Promise<void> {
-    this.#watch.block = { state: isNew ? 'new' : 'locked', error: isNew ? neverOpened() : lockedVault() };
+  /** Refuses every call from now on. `isNew`: nobody has chosen a passphrase yet. `opensAtStart`: see `lockedVault`. */
+  async shut({ isNew = false, opensAtStart = false } = {}): Promise<void> {
+    const error = isNew ? neverOpened() : lockedVault({ opensAtStart });
+    this.#watch.block = { state: isNew ? 'new' : 'locked', error };
     await Promise.allSettled(this.#underWay);
     this.#root = undefined;
   }

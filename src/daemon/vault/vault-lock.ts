@@ -55,6 +55,7 @@ export class VaultLock {
   /** Where this start took the passphrase from, or tried to. */
   #source: KeySource | undefined;
   #isBySource = false;
+  #opensAtStart = false;
   /** The refusal of a vault without a passphrase, whose place gave none. */
   #unchosen: VaultError | undefined;
 
@@ -115,6 +116,7 @@ export class VaultLock {
   openedFrom(source: KeySource): void {
     this.#source = source;
     this.#isBySource = true;
+    this.#opensAtStart = true;
   }
 
   /** The start could not open it by this place: what is refused from now on says so. */
@@ -203,7 +205,7 @@ export class VaultLock {
     const recorded = broker.audit.record({ event: 'vault', outcome });
     this.#callOffSignIns();
     await this.#settle();
-    await secrets.guard.shut();
+    await secrets.guard.shut({ opensAtStart: this.#opensAtStart });
     broker.cache.clear();
     broker.apiKeys.clear();
     await secrets.lockable.lock();

@@ -58,11 +58,13 @@ export class MissingItem extends VaultError {
   }
 }
 
-/** The error of every call while the vault is locked. */
-export function lockedVault(): VaultError {
+/** The error of every call while the vault is locked. `opensAtStart`: the broker's start opened it by a setting. */
+export function lockedVault({ opensAtStart = false } = {}): VaultError {
   return new VaultError('locked', 'the vault is locked', {
     rule: 'vault: a locked vault gives nothing until you unlock it',
-    hint: 'Unlock it with: keyturn unlock',
+    hint: opensAtStart
+      ? 'It opens automatically (setting vaultKey) with: keyturn broker restart. Or type its passphrase: keyturn unlock'
+      : 'Unlock it with: keyturn unlock',
   });
 }
 
