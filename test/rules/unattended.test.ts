@@ -91,6 +91,18 @@ describe('client credentials', () => {
     expect(authorizationServer.counts.clientCredentials).toBe(4);
   });
 
+  it.each([
+    ['invalid_client', 'Enter the client again'],
+    ['unsupported_grant_type', 'The operator of the authorization server must allow the grant'],
+  ])('F-6: refused with %s, name the command with their grant', async (error, advice) => {
+    const { rig, authorizationServer } = await machine();
+    authorizationServer.bend.tokenRequest = () => json({ error }, 400);
+    const { reason, hint } = await refused(rig.ask(never));
+    expect(reason).toBe('client_rejected');
+    expect(hint).toContain(advice);
+    expect(hint).toContain('--client-id ID --grant-type client_credentials');
+  });
+
   it('P-1 PROMISE-4: give no token for another audience', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });

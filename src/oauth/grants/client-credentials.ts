@@ -21,7 +21,11 @@ export async function requestClientCredentials(request: GrantRequest, http: Http
   return requestAccessToken(request, http, {
     grantType: 'client_credentials',
     parameters: {},
-    failure: grantFailure('Check what this client may do at the authorization server.', scope.length > 0),
+    failure: grantFailure(
+      'Check what this client may do at the authorization server.',
+      scope.length > 0,
+      'client_credentials',
+    ),
   });
 }
 

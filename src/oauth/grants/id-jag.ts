@@ -109,6 +109,8 @@ export async function requestByIdentity(
     parameters: { assertion },
     failure: grantFailure(
       'Check that the authorization server trusts this identity provider and knows this client.',
+      true,
+      'id-jag',
     ),
     subject,
   });

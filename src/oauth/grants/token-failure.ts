@@ -25,14 +25,14 @@ import { parseJson } from '../base/json-object.ts';
 function commonRefusal(
   server: TokenServer,
   error: OAuthError | undefined,
-  isSignIn = false,
+  { isSignIn = false, grantType }: { isSignIn?: boolean; grantType?: UnattendedGrant } = {},
 ): KeyturnError | undefined {
   if (error !== undefined && namesUnknownClient.test(error.code))
-    return clientRejected(server, error, 'invalid_client');
+    return clientRejected(server, error, 'invalid_client', grantType);
   switch (error?.code) {
     case 'unauthorized_client':
     case 'unsupported_grant_type':
-      return clientRejected(server, error, error.code);
+      return clientRejected(server, error, error.code, grantType);
     case 'invalid_target':
       // RFC 8707 §2.
       return new KeyturnError(
@@ -81,14 +81,25 @@ export class ClientRejected extends KeyturnError {
 
 type ClientRefusal = 'invalid_client' | 'unauthorized_client' | 'unsupported_grant_type';
 
+/** The grants without a user, as `oauth-client add --grant-type` names them. */
+type UnattendedGrant = 'client_credentials' | 'id-jag' | 'jwt-bearer';
+
 /** RFC 6749 §5.2 and RFC 7009 §2.2.1. */
-export function clientRejected(server: TokenServer, error: OAuthError, code: ClientRefusal): ClientRejected {
+export function clientRejected(
+  server: TokenServer,
+  error: OAuthError,
+  code: ClientRefusal,
+  grantType?: UnattendedGrant,
+): ClientRejected {
+  const replace = `keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`;
   return new ClientRejected(
     `${quoted(server.issuer)} doesn't accept the client that is registered there: ${shownError(error)}.`,
     {
       code,
       rule: 'RFC 6749 §5.2',
-      hint: `Sign in again; a client entered by hand is replaced with: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID   (and --client-secret-stdin, if it has a secret)`,
+      hint: grantType
+        ? `${code === 'invalid_client' ? 'Enter the client again' : `The operator of the authorization server must allow the grant ${grantType} for this client. To enter another client`}: ${replace} --grant-type ${grantType}   (and its other options: keyturn oauth-client add --help)`
+        : `Sign in again; a client entered by hand is replaced with: ${replace}   (and --client-secret-stdin, if it has a secret)`,
     },
   );
 }
@@ -98,7 +109,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
   if (error !== undefined && isTransientError(error)) return unreachable(server, reply, http, error);
-  const common = commonRefusal(server, error, true);
+  const common = commonRefusal(server, error, { isSignIn: true });
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
   if (isTokenless(reply, error)) return tokenless(server);
@@ -234,13 +245,14 @@ function tokenless({ issuer }: TokenServer): RuleRefusal {
 export function grantFailure(
   renewal: string,
   isScoped = true,
+  grantType?: UnattendedGrant,
 ): (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError {
   return (server, reply, http) => {
     const error = oauthError(reply);
     if (isTokenless(reply, error)) return tokenless(server);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
     if (isTransientError(error)) return unreachable(server, reply, http, error);
-    const common = commonRefusal(server, error);
+    const common = commonRefusal(server, error, { grantType });
     if (common) return common;
     if (error.code === 'invalid_scope') {
       return new KeyturnError(

@@ -28,7 +28,7 @@ const renewal =
 export async function redeemWorkloadAssertion(request: WorkloadRequest, http: Http): Promise<TokenResponse> {
   const { server, assertion, scope = [] } = request;
   requireValid(assertion, server, serverTime(http, server));
-  const failure = grantFailure(renewal, scope.length > 0);
+  const failure = grantFailure(renewal, scope.length > 0, 'jwt-bearer');
   return requestAccessToken(request, http, {
     grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     parameters: { assertion },
