@@ -258,9 +258,9 @@ export function endedAlong(endpoint: string, { state }: SignIn): KeyturnError {
 
 /** `scope`: what the new sign-in has to ask for, if that is more than the last one. */
 export function noSignIn(endpoint: string, why: string, scope: readonly string[] = []): KeyturnError {
-  const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
+  const options = scope.length > 0 ? [shellOption('scope', scope.join(' '))] : [];
   return new KeyturnError('login_required', `No token for ${endpoint}: ${why}.`, {
-    hint: `Sign in with: keyturn login ${shellWord(endpoint)}${scopes}`,
+    hint: [`Sign in with: keyturn login ${shellWord(endpoint)}`, ...options].join(' '),
   });
 }
 

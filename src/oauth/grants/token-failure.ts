@@ -98,11 +98,14 @@ export function clientRejected(
       code,
       rule: 'RFC 6749 §5.2',
       hint: grantType
-        ? `${code === 'invalid_client' ? 'Enter the client again' : `The operator of the authorization server must allow the grant ${grantType} for this client. To enter another client`}: ${replace} --grant-type ${grantType}   (and its other options: keyturn oauth-client add --help)`
+        ? `${code === 'invalid_client' ? 'Enter the client again' : mustAllow(grantType)}: ${replace} --grant-type ${shellWord(grantType)}   (and its other options: keyturn oauth-client add --help)`
         : `Sign in again; a client entered by hand is replaced with: ${replace}   (and --client-secret-stdin, if it has a secret)`,
     },
   );
 }
+
+const mustAllow = (grantType: UnattendedGrant): string =>
+  `The operator of the authorization server must allow the grant ${grantType} for this client. To enter another client`;
 
 /** The error for a failed exchange of a code. After a refusal the code is used up, and the user has to sign in again. */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
