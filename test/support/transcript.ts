@@ -48,7 +48,8 @@ export function stepOf(block: string) {
 export type Step = ReturnType<typeof stepOf>;
 
 /** Lines that only a slow machine shows. */
-const whileWaiting = /^keyturn: (?:starting|waiting for|revoking) .*…\n/gm;
+const whileWaiting =
+  /^keyturn: (?:(?:starting|waiting for|revoking) .*…|the request waits on the machine where .*)\n/gm;
 
 /** Whether this is what a step expects; keeps the words that it names. */
 export function fits({ stdout, stderr, code }: Run, step: Step, names: Names, isBeginning = false): boolean {
