@@ -80,7 +80,9 @@ export class Broker {
     parts.signIns.watch(() => dropWithoutCompany(parts));
   }
 
-  /** Refuses what waits for the user. Resolves when all rotations and sign-ins under way have their tokens in the vault. */
+  /**
+   * Refuses what waits for the user. Resolves when all rotations and sign-ins under way have their tokens in the vault.
+   */
   async end(): Promise<void> {
     const reason = brokerStopping();
     const signIns = this.#signInRuns.end(reason);
@@ -104,8 +106,10 @@ export class Broker {
   withdrawAt(appId: string, subject: string): void {
     const { apiKeys, approvalRequests } = this.parts;
     const key = apiKeys.shownOf(subject);
+    // Its URL was accepted when it was asked for, whatever the settings say now.
+    const policy = { allowInsecureLoopback: true };
     this.detached.endAllOf(appId, (resource) =>
-      key ? this.exact(resource) === key.endpoint : this.canonical(resource) === subject,
+      key ? exactEndpoint(resource, policy) === key.endpoint : endpointOf(resource, policy) === subject,
     );
     for (const { id, question } of approvalRequests.list())
       if (isAskedBy(question, appId, subject)) approvalRequests.answer(id, 'dismiss');

@@ -14,6 +14,7 @@ import type { AppProcessView } from '../approval-requests/app-process.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
+import { isAskedBy } from '../approval-requests/question.ts';
 import { covers, isBoundTo, isDenied } from '../records/permission.ts';
 import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
@@ -223,9 +224,7 @@ export class PermissionChanges {
   /** Answers them with `dismiss`, which stores nothing: each request behind them then finds the new permission. */
   #closeAnswered(permission: Permission): void {
     for (const { id, question } of this.#parts.approvalRequests.list()) {
-      if (question.kind !== 'allow') continue;
-      const subject = question.apiKey?.subject ?? question.endpoint;
-      if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
+      if (question.kind !== 'allow' || !isAskedBy(question, permission.appId, permission.endpoint)) continue;
       const { scope = [], signIn } = question;
       const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
       if (isDenied(permission, need) || covers(permission, need)) {

@@ -88,8 +88,8 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
 
 /**
  * After an MCP server rejected a fresh token: does it still name the issuer of that token, and does it still take
- * Bearer tokens? Its answer decides, even if the new issuer doesn't work: `issuers` are others, which it names now. `unknown` if it can't be asked now; nothing
- * changes then.
+ * Bearer tokens? Its answer decides, even if the new issuer doesn't work: `issuers` are others, which it names now.
+ * `unknown` if it can't be asked now; nothing changes then.
  */
 export async function stillNames(
   parts: BrokerParts,

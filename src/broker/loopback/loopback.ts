@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { untilAborted } from '../../base/abort.ts';
 import { mutex } from '../../base/mutex.ts';
-import { constantTimeEqual } from '../../oauth/grants/authorization.ts';
+import { constantTimeEqual } from '../../oauth/base/constant-time.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
 import type { PeerOwner } from '../../base/system/tcp-owner.ts';
 import {
@@ -37,7 +37,9 @@ export const sharedPath = '/callback';
 /** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 16;
 
-/** Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a registered path. */
+/**
+ * Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a registered path.
+ */
 const ownPath = (): string => `/${unguessable()}${sharedPath}`;
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');

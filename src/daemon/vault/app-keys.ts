@@ -2,8 +2,8 @@
  * Which key opens the socket for whom, and how an app gets one.
  *
  * Invariant: no app's key is stored: it is derived from the root key, the app's id and its
- * generation, and given to the app that the user approved: to its connection, or to who shows its ticket. It opens the socket that it was made
- * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
+ * generation, and given to the app that the user approved: to its connection, or to who shows its ticket. It opens the
+ * socket that it was made on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
 import type { ProcessFacts } from '../../broker/approval-requests/app-process.ts';

@@ -86,8 +86,9 @@ function requireDemand(endpoint: string, status: number): void {
 
 /**
  * Whether an MCP server offers OAuth: then the user needs no API key for it. A refusal without a challenge or metadata is
- * no offer, since servers with API keys refuse too. True if the server's challenge names metadata (RFC 9728 §5.1), even in an unreadable form, or if the server publishes
- * metadata that covers the endpoint. Throws Unreachable (mcp_server_unreachable) and insecure_url.
+ * no offer, since servers with API keys refuse too. True if the server's challenge names metadata (RFC 9728 §5.1), even
+ * in an unreadable form, or if the server publishes metadata that covers the endpoint. Throws Unreachable
+ * (mcp_server_unreachable) and insecure_url.
  */
 export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {
   const { at, challenge } = await probe(endpoint, http);

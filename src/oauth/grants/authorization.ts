@@ -4,12 +4,12 @@
  * Invariant: issuer, state and verifier are recorded before the browser opens. Nothing of a response is used or
  * shown, not even its error, before state and issuer were checked.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import { constantTimeEqual } from '../base/constant-time.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';
@@ -113,7 +113,9 @@ function mayBeUnknown({ registration, isNewClient = false, prompt }: Authorizati
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
-/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours. */
+/**
+ * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours.
+ */
 function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
   const taken = names.find((name) => url.searchParams.has(name));
   if (taken === undefined) return;
@@ -179,11 +181,6 @@ function requireState(started: StartedAuthorization, answer: URLSearchParams): v
     rule: 'OAuth 2.1 §4.1.2 (state)',
     hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
   });
-}
-
-export function constantTimeEqual(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** RFC 9207 §2.4: `iss` must equal the recorded issuer. It may be absent only if the server doesn't advertise it. */
