@@ -8,7 +8,7 @@ import { idlePeriod } from '../../src/daemon/system/idle-collection.ts';
 import { Home } from '../home.ts';
 import { ended, fileHere, floorFile, memoryOf, started } from '../process.ts';
 import { inTurn, isSmoke, type Measurement, type Row } from '../row.ts';
-import { type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 /** Milliseconds after which a start's leftovers are swept up or stay. */
 const rest = isSmoke ? 100 : 2000;

@@ -1,6 +1,6 @@
 /** Tokens while much is asked, or nothing is answered. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection } from '../../src/client/index.ts';
+import type { Connection } from '../../src/client/index.ts';
 import { inTurn, isSmoke, type Measurement, percentile } from '../row.ts';
 
 const serverTime = 200;

@@ -23,7 +23,7 @@ export interface ScreenLock {
   close(): void;
 }
 
-/** Whether the vault is locked with the screen: a setting of the document's. One that can't be read counts as on. */
+/** Whether the vault is locked with the screen: the setting `lockWithScreen`. On if it can't be read. */
 export async function locksWithScreen(owner: Pick<InProcessOwner, 'call'>): Promise<boolean> {
   try {
     const { settings } = methods['settings.get'].result.parse(await owner.call('settings.get', {}));

@@ -52,7 +52,7 @@ export async function untilTrayIsShown(isShown: () => Promise<boolean>, after: A
   return isShown();
 }
 
-export interface MissingTrayParts {
+interface MissingTrayParts {
   readonly preferences: Pick<PreferenceFile, 'choices' | 'choose'>;
   readonly loginItem: Pick<LoginItem, 'set'>;
   readonly isShown: () => Promise<boolean>;

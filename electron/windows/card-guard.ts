@@ -106,7 +106,7 @@ export class CardGuard {
 
 function notApproved(why: string, hint = 'Look at the request and press again.'): KeyturnError {
   return new KeyturnError('not_permitted', `Nothing was allowed. ${why}`, {
-    rule: `an approval counts after its card was visible and focused for ${minViewTime} ms, and by a user's press`,
+    rule: `an approval takes effect only after its card was visible and focused for ${minViewTime} ms, and only by a user's press`,
     hint,
   });
 }

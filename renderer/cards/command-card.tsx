@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { askedParts } from '../../words/en/asked.ts';
 import { commandName } from '../../words/app-kind.ts';
-import { CommandProgram } from './base/requesting-app.tsx';
+import { CommandSource } from './base/requesting-app.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts, TextFact, ApiKeyPlace } from '../parts/facts.tsx';
@@ -42,7 +42,7 @@ export function CommandCard({ question, onDone }: CardProps) {
       </Notice>
       <div class="parties">
         <Change question={question} />
-        <CommandProgram question={question} />
+        <CommandSource question={question} />
       </div>
     </QuestionForm>
   );

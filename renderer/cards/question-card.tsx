@@ -62,19 +62,20 @@ const { card, page, otherAccount, choice } = strings;
 function PairCard({ question, onDone }: CardProps) {
   const { app: name = '', code = '' } = question;
   const app = sanitizeLabel(name);
+  const named = { app: <UntrustedText text={name} /> };
   return (
     <QuestionForm
       question={question}
       onDone={onDone}
       words={{
-        title: card.titlePair.parts({ app: <UntrustedText text={name} /> }),
+        title: card.titlePair.parts(named),
         confirm: card.pair,
         refuse: card.dontPair,
         answered: { approve: card.paired({ app }), dismiss: card.notPaired({ app }) },
       }}
     >
       <div class="digits">
-        <p>{card.digits.parts({ app })}</p>
+        <p>{card.digits.parts(named)}</p>
         <p class="code" aria-label={Array.from(code).join(' ')}>
           {code}
         </p>

@@ -16,7 +16,8 @@ import { ListFrame } from './list-frame.tsx';
 import { LongList } from './long-list.tsx';
 
 interface MasterDetailProps<T> {
-  readonly tab: Tab;
+  /** Also the unit of what is counted beside the filter. */
+  readonly tab: Tab & CountUnit;
   /** The key of the chosen item; none: the first one, where there is room for both. */
   readonly chosen: string | undefined;
   readonly loaded: ListState<unknown>;
@@ -29,8 +30,6 @@ interface MasterDetailProps<T> {
     /** Leads back to the list. */
     readonly all: string;
   };
-  /** Of what is counted beside the filter. */
-  readonly unit: CountUnit;
   readonly keyOf: (item: T) => string;
   /** All the text by which the filter finds it. The same function at every drawing, as are the next two. */
   readonly textOf: (item: T) => string;
@@ -39,7 +38,7 @@ interface MasterDetailProps<T> {
 }
 
 export function MasterDetail<T>(props: MasterDetailProps<T>) {
-  const { tab, chosen, loaded, items, words, unit, keyOf, textOf, row, detail } = props;
+  const { tab, chosen, loaded, items, words, keyOf, textOf, row, detail } = props;
   const [filter, setFilter] = useState('');
   const wanted = filter.trim().toLowerCase();
   const fitting = useMemo(
@@ -56,7 +55,7 @@ export function MasterDetail<T>(props: MasterDetailProps<T>) {
             <Icon name="search" />
             <SearchField label={words.filter} value={filter} onInput={setFilter} />
             <p class="dim small" role="status">
-              {formatCount(fitting.length, unit)}
+              {formatCount(fitting.length, tab)}
             </p>
           </div>
           <LongList
@@ -82,7 +81,7 @@ interface SearchFieldProps {
   readonly onInput: (value: string) => void;
 }
 
-/** Named by its placeholder. */
+/** The label is also the placeholder. */
 export function SearchField({ label, value, onInput }: SearchFieldProps) {
   const id = useId();
   return (

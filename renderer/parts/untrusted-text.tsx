@@ -35,7 +35,7 @@ export function Name(props: { readonly text: string; readonly bound?: number }) 
 
 /** The host of an address; the whole one if it has none. */
 export function Host({ url, ...props }: { readonly url: string; readonly bound?: number }) {
-  return <UntrustedText text={URL.parse(url)?.host ?? url} {...props} />;
+  return <UntrustedText text={URL.parse(url)?.host || url} {...props} />;
 }
 
 interface TextListProps {

@@ -5,12 +5,11 @@
  */
 import { useState } from 'preact/hooks';
 import { serverCount } from '../../../words/en/asked.ts';
-import type { Questions } from '../../base/views.ts';
 import { formatNumber, formatTime } from '../../base/format.ts';
 import { scopeNames } from '../../base/scopes.ts';
 import { strings } from '../../base/strings.ts';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
-import type { Question, Refusal } from '../../base/views.ts';
+import type { Question, Questions, Refusal } from '../../base/views.ts';
 import { useAccessContext, hourLong } from './access-context.ts';
 import type { AccessContext, ServerContext, DurationChoice } from './access-context.ts';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';

@@ -5,9 +5,16 @@
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it. A duration is
  * offered only where the wire carries exactly that: nothing is allowed for longer or wider than the choice says.
  */
-import type { Questions } from '../../base/views.ts';
 import { scopeNames } from '../../base/scopes.ts';
-import type { PairedApp, Permission, Refusal, ParamsOn, Question, SettingValue } from '../../base/views.ts';
+import type {
+  PairedApp,
+  Permission,
+  Refusal,
+  ParamsOn,
+  Question,
+  Questions,
+  SettingValue,
+} from '../../base/views.ts';
 import { useList } from '../../state/store.ts';
 import { commandName } from '../../../words/app-kind.ts';
 
@@ -66,8 +73,8 @@ export function useAccessContext(questions: Questions): {
   };
 }
 
-/** Seconds. */
-const hour = 3600;
+/** Seconds that the choice of a time lasts. */
+export const hourLong = 3600;
 
 const durations = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
 export type DurationChoice = (typeof durations)[number];
@@ -137,9 +144,6 @@ export function newScopes(
 
 type DurationParams = Pick<ParamsOn<'request.answer'>, 'duration'>;
 
-/** Seconds that the choice of a time lasts. */
-export const hourLong = hour;
-
 /**
  * Without a duration the broker allows it until the user ends it. Undefined where the choice means nothing: then
  * nothing may be sent.
@@ -152,7 +156,7 @@ export function durationParams(
     case 'once':
       return { duration: { once: true } };
     case 'hour':
-      return { duration: { seconds: hour } };
+      return { duration: { seconds: hourLong } };
     case 'run':
       return { duration: { run: true } };
     case 'untilRevoked':

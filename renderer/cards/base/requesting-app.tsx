@@ -52,7 +52,7 @@ export function RequestingApp({ question, note, paired, isRead = true }: Request
 }
 
 /** Who ran a command. Nothing of it proves that the user did, so that all of it is evidence only. */
-export function CommandProgram({ question }: Pick<RequestingAppProps, 'question'>) {
+export function CommandSource({ question }: Pick<RequestingAppProps, 'question'>) {
   const { appProcess = { verified: false } } = question;
   return (
     <div class="party">

@@ -46,7 +46,6 @@ export function Apps({ item }: { readonly item?: string }) {
         loaded={loaded}
         items={apps}
         words={words}
-        unit="apps"
         keyOf={keyOf}
         textOf={textOf}
         row={rowOf}

@@ -62,7 +62,6 @@ export function Servers({ item }: { readonly item?: string }) {
         loaded={loaded}
         items={items}
         words={words}
-        unit="servers"
         keyOf={keyOf}
         textOf={textOf}
         row={rowOf}

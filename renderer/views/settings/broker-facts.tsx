@@ -39,12 +39,15 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         <PathFact name={words.home} text={home} />
         <Log status={status} />
         <Fact name={words.shield}>
-          {status.unshielded.length === 0 && words.shieldWhole}
-          <ul>
-            {status.unshielded.map((line) => (
-              <li key={line}>{sanitize(line, maxPathLength).text}</li>
-            ))}
-          </ul>
+          {status.unshielded.length === 0 ? (
+            words.shieldWhole
+          ) : (
+            <ul>
+              {status.unshielded.map((line) => (
+                <li key={line}>{sanitize(line, maxPathLength).text}</li>
+              ))}
+            </ul>
+          )}
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>

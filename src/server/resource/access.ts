@@ -57,7 +57,7 @@ export function makeAccess({ token, tokenDigest, body, resource, metadataUrl }: 
   return access;
 }
 
-/** Of the token that came with the request. Undefined: no server of ours made this object. */
+/** Of the token that came with the request. Undefined: no protected server made this object. */
 export function digestOf(access: Access): string | undefined {
   return digests.get(access);
 }

@@ -22,7 +22,7 @@ export type SessionState = 'valid' | 'ended' | 'unavailable';
 /** Spec, Errors, rule 4. */
 export type ScopeStrategy = 'minimal' | 'recommended' | 'extended';
 
-type ScopeLists = Readonly<Record<string, readonly string[]>>;
+export type ScopeLists = Readonly<Record<string, readonly string[]>>;
 
 export interface OperationScopes {
   /** By name; `*` stands for every tool without an entry. */

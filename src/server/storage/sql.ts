@@ -7,8 +7,8 @@
 import { z } from 'zod';
 import type { PlacedItem, Storage, StoredItem } from './storage.ts';
 
-/** A database. Parameters are `$1`, `$2`, …, in the order in which they stand in the text. */
-export interface SqlDatabase {
+/** A database. Parameters are `$1`, `$2`, …, in the order in which they are in the text. */
+interface SqlDatabase {
   readonly rows: (text: string, ...values: readonly SqlValue[]) => Promise<readonly unknown[]>;
   /** Answers how many rows it changed. */
   readonly change: (text: string, ...values: readonly SqlValue[]) => Promise<number>;

@@ -2,8 +2,8 @@
  * Accounts of people who sign in at an OpenID provider.
  *
  * Invariant: an account is the provider's issuer and subject, never an e-mail address or a name, which may change
- * hands. An ID token counts for the one request that it answers: state, `iss`, nonce, audience, times and signature were
- * checked, and the code was bound to a verifier (PKCE). It counts once, and in the browser that was sent there. Nothing
+ * hands. An ID token is valid for the one request that it answers: state, `iss`, nonce, audience, times and signature were
+ * checked, and the code was bound to a verifier (PKCE). It is accepted once, and only in the browser that was sent there. Nothing
  * that the provider or the address says of an error is shown.
  */
 import { randomBytes } from 'node:crypto';

@@ -2,7 +2,7 @@
  * What a server here fetches: documents, key sets, answers of an upstream.
  *
  * Invariant: beside Node's and the system's authorities it trusts those that the operator named, by an option or by
- * NODE_EXTRA_CA_CERTS. No redirect is followed: it could lead to a host that nobody checked. No more of an answer is kept
+ * NODE_EXTRA_CA_CERTS. No redirect is followed: it could lead to an unchecked host. No more of an answer is kept
  * in memory than the bound and one part of it.
  */
 import { getCACertificates } from 'node:tls';
@@ -13,7 +13,7 @@ import { KeyturnError } from '../../../base/errors.ts';
 import { makeAgent } from '../../../base/system/https-agent.ts';
 import { boundedBytes } from '../../../oauth/base/bounded-bytes.ts';
 
-export interface OperatorFetchOptions {
+interface OperatorFetchOptions {
   /** Further authorities, as PEM. */
   readonly authorities?: string | undefined;
   /** How names are looked up that must have public addresses; by the system unless given. */
@@ -22,7 +22,7 @@ export interface OperatorFetchOptions {
   readonly maxLength: number;
 }
 
-export interface OperatorFetch {
+interface OperatorFetch {
   /** Throws metadata_invalid for a longer answer. */
   fetch(url: string, reach: Reach, init: RequestInit): Promise<Fetched>;
   /** Waits for requests under way. */

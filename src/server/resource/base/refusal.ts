@@ -6,7 +6,7 @@
  */
 
 /** RFC 6750 §3.1, RFC 9449 §7.1 and §9. */
-export type ChallengeError =
+type ChallengeError =
   | 'invalid_request'
   | 'invalid_token'
   | 'insufficient_scope'

@@ -6,10 +6,8 @@
  */
 import { parseScope, union } from '../../../oauth/base/scope.ts';
 import { invalidOption } from '../base/option.ts';
-import type { RouteScopes, Settings } from '../options.ts';
+import type { RouteScopes, ScopeLists, Settings } from '../options.ts';
 import type { Operation } from './message.ts';
-
-type ScopeLists = Readonly<Record<string, readonly string[]>>;
 
 export class ScopeRules {
   readonly #settings: Settings;

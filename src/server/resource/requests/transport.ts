@@ -59,9 +59,9 @@ export function clientAddress(
 ): string | undefined {
   let address = plainAddress(peer);
   if (!isAmong(peer, trusted)) return address;
-  const entries = headerOf('x-forwarded-for')?.split(',') ?? forwardedValues(headerOf('forwarded'), 'for');
+  const entries = headerOf('x-forwarded-for') ?? forwardedValues(headerOf('forwarded'), 'for').join(',');
   // From the right: each trusted proxy names the one before it. What stands further left anybody may have written.
-  for (const entry of entries.join(',').split(',').toReversed()) {
+  for (const entry of entries.split(',').toReversed()) {
     const before = plainAddress(withoutPort(entry.trim()));
     if (before === undefined) break;
     address = before;

@@ -116,7 +116,7 @@ class Introspection implements TokenCheck {
   readonly #issuer: string;
   readonly #metadata: ReturnType<typeof keptMetadata>;
   readonly #inactive: BoundedMap<true>;
-  readonly check: TokenCheck['check'];
+  readonly #remembered: TokenCheck['check'];
   readonly #asking = new Map<string, Promise<VerifiedToken>>();
 
   constructor(settings: Settings, context: TokenContext, issuer: string) {
@@ -126,19 +126,22 @@ class Introspection implements TokenCheck {
     this.#issuer = issuer;
     this.#metadata = keptMetadata(issuer, context.http);
     this.#inactive = new BoundedMap(maxInactive, now);
-    this.check = remembering(settings.cacheSeconds, now, async (token, digest) => this.#check(token, digest));
+    this.#remembered = remembering(settings.cacheSeconds, now, async (token, digest) =>
+      this.#ask(token, digest),
+    );
   }
 
-  async #check(token: string, digest: string): Promise<VerifiedToken> {
-    if (this.#inactive.get(digest)) throw new Refusal('token_inactive');
-    // Requests with one token that come at once share one question.
-    const asking = this.#asking.get(digest) ?? this.#ask(token, digest);
+  /** Requests with one token that come at once share one question, until its answer is remembered. */
+  async check(token: string, digest: string): Promise<VerifiedToken> {
+    const asking =
+      this.#asking.get(digest) ?? this.#remembered(token, digest).finally(() => this.#asking.delete(digest));
     this.#asking.set(digest, asking);
     return asking;
   }
 
   async #ask(token: string, digest: string): Promise<VerifiedToken> {
     const { http } = this.#context;
+    if (this.#inactive.get(digest)) throw new Refusal('token_inactive');
     try {
       return this.#read(await this.#answer(token), token);
     } catch (error) {
@@ -147,8 +150,6 @@ class Introspection implements TokenCheck {
         if (until > http.wall()) this.#inactive.set(digest, true, until);
       }
       throw error;
-    } finally {
-      this.#asking.delete(digest);
     }
   }
 
