@@ -2,7 +2,7 @@
  * `keyturn connect`: pairs an entry, allows it and signs in, before its client starts it.
  *
  * Invariant: a user answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
- * answer at this terminal is for all entries of a server. One who was refused before is asked again: a user started this.
+ * answer at this terminal is for all entries of a server and account. One who was refused before is asked again: a user started this.
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
@@ -30,7 +30,7 @@ import { Prompts, type Together } from './prompts.ts';
 /** Milliseconds: as long as a card stays; where nobody sees the question, as long as a bridge waits. */
 const waitTime = (isSeen: boolean): number => (isSeen ? 600_000 : 20_000);
 
-/** `together`: with the other entries of its server. Throws what a request for a token throws. */
+/** `together`: with the other entries of its server and account. Throws what a request for a token throws. */
 export async function connectEntry(
   entry: Entry,
   together: Together = { names: [entry.name] },
@@ -242,7 +242,7 @@ async function togetherWords(
     : question.apiKey;
   const what = key
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
-    : `reach ${quoted(resource)}${offerWords(question)}`;
+    : `reach ${quoted(resource)}${offerWords({ ...question, account: question.account ?? account })}`;
   const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
   const decided = await decidedNames(owner, endpoint, key !== undefined);
   const open = names.filter((each) => each === name || !decided.has(each));

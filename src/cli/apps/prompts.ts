@@ -1,5 +1,5 @@
 /**
- * Questions at this terminal about the entries of one server.
+ * Questions at this terminal about the entries of one server and account.
  *
  * Invariant: one is open at a time, and the first answer is the answer to all of them. One that was answered elsewhere
  * ends, and answers no other.
@@ -7,7 +7,7 @@
 import { say } from '../terminal/output.ts';
 import { confirmed } from '../terminal/standard-input.ts';
 
-/** The entries of one server, by their names, and the answer once it was given. */
+/** The entries of one server and account, by their names, and the answer once it was given. */
 export interface Together {
   readonly names: readonly string[];
   verdict?: 'approve' | 'deny';

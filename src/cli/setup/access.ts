@@ -33,13 +33,13 @@ export async function earlierWithoutAccess(
   );
   if (entries.length === 0) return [];
   const { wasRefused } = await import('../apps/pairing.ts');
-  return (await withoutAccess(entries, 'deny')).filter(({ as }) => !wasRefused(as));
+  return (await withoutAccess(entries, ['allow', 'deny'])).filter(({ as }) => !wasRefused(as));
 }
 
-/** `denied`: a denial is an answer too, so the entry isn't among them. */
+/** `settledBy`: the decisions after which an entry isn't among them. */
 export async function withoutAccess<E extends BridgeEntry>(
   entries: readonly E[],
-  denied?: 'deny',
+  settledBy: readonly ('allow' | 'deny')[] = ['allow'],
 ): Promise<readonly E[]> {
   const { apps } = await ask('app.list', {});
   const { signIns } = await ask('signIn.list', {});
@@ -49,8 +49,8 @@ export async function withoutAccess<E extends BridgeEntry>(
     const found = apps
       .filter(({ name }) => name === as)
       .flatMap(({ permissions }) => permissions.filter(({ resource }) => names.includes(resource)));
-    return !found.some(({ decision, apiKey }) =>
-      decision === 'allow' ? apiKey || hasSignIn : denied === 'deny',
+    return !found.some(
+      ({ decision, apiKey }) => settledBy.includes(decision) && (decision === 'deny' || apiKey || hasSignIn),
     );
   });
 }
@@ -61,21 +61,22 @@ function namesOf(endpoint: string): readonly string[] {
   return [endpointOf(endpoint, policy), exactEndpoint(endpoint, policy)];
 }
 
-/** `open`: the entries that got no access. `code`: of the first refusal. One refusal is for all entries of its server. */
+/** `open`: the entries that got no access. `code`: of the first refusal. One refusal is for all entries of its server and account. */
 export async function connectAll(
   entries: readonly BridgeEntry[],
 ): Promise<{ readonly open: readonly BridgeEntry[]; readonly code: number }> {
   const { connectEntry } = await import('../apps/entry-connect.ts');
   const open: BridgeEntry[] = [];
   const codes: number[] = [];
-  for (const [resource, there = []] of Map.groupBy(entries, ({ endpoint }) => endpoint)) {
+  const groups = Map.groupBy(entries, ({ endpoint, account }) => JSON.stringify([endpoint, account]));
+  for (const there of groups.values()) {
     const together: Together = { names: there.map(({ as }) => as) };
     let isRefused = false;
     for (const entry of there) {
       try {
         // Your own refusal is remembered for each entry. What else failed would fail for each.
         if (!isRefused || together.verdict === 'deny')
-          await connectEntry({ name: entry.as, resource, account: entry.account }, together);
+          await connectEntry({ name: entry.as, resource: entry.endpoint, account: entry.account }, together);
         else open.push(entry);
       } catch (error) {
         if (!isRefused) codes.push(refuse(error));

@@ -1,5 +1,5 @@
 /** `keyturn setup` at a terminal, of entries that an earlier run switched and left without access. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { builtBin } from '../../support/built.ts';
@@ -82,4 +82,32 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
   asking.type('y\n');
   await asking.ended;
   expect(asking.shown()).toContain('kiro-notes may reach');
+});
+
+it('setup asks for each account that entries of one server name, and shows the account', async () => {
+  const { home, resource } = await homeInWorld();
+  const user = home.env['HOME'] ?? '';
+  const file = path.join(user, '.cursor', 'mcp.json');
+  mkdirSync(path.dirname(file), { recursive: true });
+  const url = resource;
+  writeFileSync(file, JSON.stringify({ mcpServers: { one: { url }, two: { url }, three: { url } } }));
+  onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
+  await home.ok(['login', resource, '--account', 'alice']);
+  await home.ok(['setup', '--yes', '--no-connect']);
+  const named = (name: string, account: string) => (text: string) =>
+    text.replace(`"cursor-${name}"`, `$&, "--account=${account}"`);
+  const accounts = [named('one', 'alice'), named('two', 'alice'), named('three', 'private')];
+  writeFileSync(
+    file,
+    accounts.reduce((text, change) => change(text), readFileSync(file, 'utf8')),
+  );
+
+  const setup = inTerminal(home, [process.execPath, builtBin, 'setup']);
+  await setup.shows(/may "cursor-one", "cursor-two" be paired, and reach "[^"]*" as "alice"[^]*\[y\/N\] /);
+  setup.type('y\n');
+  await setup.shows(/may "cursor-three" be paired, and reach "[^"]*" as "private"[^]*\[y\/N\] /);
+  setup.type('n\n');
+  await setup.ended;
+  expect(setup.shown()).toContain('cursor-two may reach');
+  expect(setup.shown()).not.toContain('cursor-three may reach');
 });
