@@ -1,6 +1,7 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type App, confirmSettings, iconShows, lookAt } from '../electron/rig.ts';
+import { setImmediate } from 'node:timers/promises';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type App, confirmSettings, type Group, iconShows, lookAt, openGroup } from '../electron/rig.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
@@ -9,17 +10,40 @@ import { names } from './names.ts';
 import {
   answerCard,
   button,
+  type Desk,
   newDesk,
   openCard,
   openMain,
   placeIn,
   programOf,
-  sharedSeat,
+  type Seat,
   sitDown,
   tab,
 } from './person.ts';
 
 const world = ofFile(() => openWorld());
+
+/** A seat for several tests: called in their `describe`. If the app is gone after a test, the next starts it again. */
+function sharedSeat(open: (group: Group) => Promise<Desk>) {
+  const group = openGroup();
+  let seat: Seat | undefined;
+  const current = (): Seat => {
+    if (seat === undefined) throw new Error('The app is not started.');
+    return seat;
+  };
+  const sitDownAgain = async (): Promise<Seat> => (seat = await sitDown(current()));
+  beforeAll(async () => {
+    seat = await sitDown(await open(group));
+  });
+  beforeEach(async () => {
+    // A promise that isn't settled yet loses to the next turn of the loop.
+    const isGone = current()
+      .app.gone()
+      .then(() => true);
+    if (await Promise.race([isGone, setImmediate(false)])) await sitDownAgain();
+  });
+  return { current, sitDownAgain };
+}
 
 describe('a desk where an app has its token', () => {
   const desk = sharedSeat(async (group) => {

@@ -8,11 +8,10 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright';
-import { beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type Connection, connect } from '../../src/client/index.ts';
-import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
+import { type App, binary, type Group, iconShows, openApp } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -58,31 +57,6 @@ export function newDesk(caFile: string, options: HomeOptions = {}, group?: Group
     return app;
   };
   return { home, tabs: () => linesOf(notes), openApp: start };
-}
-
-/**
- * A seat for several tests: called in their `describe`. Where a test failed while the app was gone, the next one sits
- * down anew.
- */
-export function sharedSeat(open: (group: Group) => Promise<Desk>) {
-  const group = openGroup();
-  let seat: Seat | undefined;
-  const current = (): Seat => {
-    if (seat === undefined) throw new Error('nobody sat down');
-    return seat;
-  };
-  const sitDownAgain = async (): Promise<Seat> => (seat = await sitDown(current()));
-  beforeAll(async () => {
-    seat = await sitDown(await open(group));
-  });
-  beforeEach(async () => {
-    // A promise that isn't settled yet loses to the next turn of the loop.
-    const isGone = current()
-      .app.gone()
-      .then(() => true);
-    if (await Promise.race([isGone, setImmediate(false)])) await sitDownAgain();
-  });
-  return { current, sitDownAgain };
 }
 
 function linesOf(file: string): string[] {

@@ -6,12 +6,14 @@
  */
 import { describe, expect, it } from 'vitest';
 import {
+  ahead,
   emptyStatus as status,
   exampleLater,
   exampleNow as now,
   exampleQuestions,
+  hour,
 } from '../support/homes/example-desk.ts';
-import { ahead, clientOf, empty, signInOf, hour, type Lists } from '../support/states/lists.ts';
+import { clientOf, empty, signInOf, type Lists } from '../support/states/lists.ts';
 import { hostileProcess } from '../support/states/questions.ts';
 import { answerIn } from '../support/states/states.ts';
 import { layoutFaults } from '../support/states/layout.ts';

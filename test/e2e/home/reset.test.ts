@@ -14,9 +14,6 @@ import { namedItems } from '../../support/homes/named-items.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
 
-/** Files of Keyturn's that are there. */
-const filesOf = (home: TestHome): string[] => filesBelow(home.folder);
-
 const reset = async (home: TestHome) =>
   JSON.parse(await home.ok(['reset', '--yes', '--json'])) as ResultOf<'home.reset'>;
 
@@ -53,11 +50,11 @@ describe('keyturn reset', () => {
     ]);
     expect(isAlive(pid)).toBe(false);
     expect(await present()).toEqual([]);
-    expect(filesOf(home)).toEqual([]);
+    expect(filesBelow(home.folder)).toEqual([]);
 
     // Nothing is there to reset any more, and nothing is started for it.
     expect(await home.keyturn(['reset', '--yes'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(filesOf(home)).toEqual([]);
+    expect(filesBelow(home.folder)).toEqual([]);
     await startBroker(home);
     expect((await askBroker(home, 'signIn.list', {})).signIns).toEqual([]);
     expect(home.homeId).not.toBe(homeId);
@@ -85,7 +82,7 @@ describe('keyturn reset', () => {
       `${url} at ${authorizationServer.issuer}: revoked here; the authorization server never confirmed it`,
     );
     expect(stdout).toContain(`kept, since it is not Keyturn's: ${note}\n`);
-    expect(filesOf(home)).toEqual([note]);
+    expect(filesBelow(home.folder)).toEqual([note]);
   });
 
   it('refuses if the keychain is locked, and with --yes names what stays', async () => {
@@ -111,7 +108,7 @@ describe('keyturn reset', () => {
     const left = await reset(home);
     expect(left.revoked).toMatchObject([{ receipt: 'abandoned' }]);
     expect(left.vaultLeft).toContain(service);
-    expect(filesOf(home)).toEqual([]);
+    expect(filesBelow(home.folder)).toEqual([]);
     expect(world.counts().authorizationServer.revocations).toBe(0);
   });
 });

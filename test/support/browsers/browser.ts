@@ -47,7 +47,6 @@ export interface Person {
   readonly deny?: boolean;
 }
 
-/** The page where a sign-in ended. */
 export async function openBrowserProfile(options: BrowserProfileOptions) {
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));

@@ -236,7 +236,7 @@ export async function crashRun(
 }
 
 /** Kills the broker so often, at moments that `seed` decides as far as a machine lets it. */
-export async function killUnderLoad(
+async function killUnderLoad(
   world: TestWorld,
   crash: CrashHome,
   { kills, seed }: Parameters<typeof crashRun>[1],

@@ -12,8 +12,6 @@ type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 type Client = ResultOn<'app.list'>['apps'][number];
 type Status = ResultOn<'status'>;
 
-export { ago, ahead, hour };
-
 export const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 export const withStatus = (fields: Partial<Status>): Lists => ({ status: { ...exampleStatus, ...fields } });

@@ -8,13 +8,10 @@
 import type { ChannelName, Envelope } from '../../../electron/bridge/channels.ts';
 import type { window as english } from '../../../words/en/window.ts';
 import type { Answer } from '../electron/window-page.ts';
-import { exampleAnswer, exampleQuestions, exampleStatus } from '../homes/example-desk.ts';
+import { ago, ahead, exampleAnswer, exampleQuestions, exampleStatus, hour } from '../homes/example-desk.ts';
 import {
-  ago,
-  ahead,
   empty,
   forwarding,
-  hour,
   long,
   many,
   refusal,

@@ -63,6 +63,7 @@ export function rawItems(
 
 const sessionVariables = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME'];
 
+/** A D-Bus session with its own keyring, which a test may lock without disturbing others. */
 export async function ownKeyring() {
   // Without a display no unlock window can open on the screen of the user who runs the tests.
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...withoutDisplay } = process.env;
@@ -89,9 +90,6 @@ export async function ownKeyring() {
     },
   };
 }
-
-/** A D-Bus session with a keyring of its own, which a test may lock without disturbing others. */
-export type KeyringSession = Awaited<ReturnType<typeof ownKeyring>>;
 
 async function lockDefaultCollection(env: NodeJS.ProcessEnv): Promise<void> {
   const collection = "[objectpath '/org/freedesktop/secrets/aliases/default']";
