@@ -20,7 +20,7 @@ async function victim(): Promise<Rig> {
   return rig;
 }
 
-/** A second sign-in stands at the same endpoint, newer than the first: the user approved to it. */
+/** A second sign-in stands at the same endpoint, newer than the first: the user approved it. */
 async function bobIsKept(rig: Rig): Promise<void> {
   rig.person.account = 'bob';
   const login = rig.login({ scope: openid });

@@ -180,7 +180,7 @@ describe('a request that the server refuses until pages were opened', () => {
     };
   };
 
-  it('is answered with what was opened, after every yes, and not sent again', async () => {
+  it('is answered with what was opened, after every approval, and not sent again', async () => {
     const { error, shown, count } = await refusalOf('accept');
     expect(shown).toHaveLength(2);
     expect(error.code).toBe(-32_042);
@@ -190,7 +190,7 @@ describe('a request that the server refuses until pages were opened', () => {
     expect(count).toBe(1);
   });
 
-  it('is answered with the no, and further pages are not asked about', async () => {
+  it('is answered with the denial, and no further pages are shown', async () => {
     const { error, shown, count } = await refusalOf('decline');
     expect(shown).toHaveLength(1);
     expect(error.message).toMatch(/the user denied it\. The request did not run\./);

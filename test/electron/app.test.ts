@@ -92,7 +92,7 @@ describe('one app', () => {
   });
 
   describe('a command that widens something', () => {
-    it('is carried out after a press on its card, and after a "no" isn’t', async () => {
+    it('is carried out after an approval on its card, and not after a denial', async () => {
       const { home } = desk;
       const resource = 'https://notes.example/mcp';
       const permissions = () => permissionsAt(resource);

@@ -93,7 +93,7 @@ export async function openApp(
   return opened;
 }
 
-/** Variables that a new home records, and that its person has to confirm. */
+/** Variables that a new home records, and that its user has to confirm. */
 const unapproved = ['NODE_EXTRA_CA_CERTS', 'KEYTURN_BROWSER', 'KEYTURN_ALLOW_INSECURE_LOOPBACK'];
 
 function asksAtStart({ env, paths }: TestHome): boolean {

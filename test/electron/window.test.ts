@@ -132,18 +132,18 @@ const outcomes: readonly (readonly [what: string, outcome: RegExp, script: strin
     `try { window.keyturn = {}; } catch {} return typeof window.keyturn.call;`,
   ],
   [
-    'know where the person is',
+    'know where the user is',
     /^refused 1$/,
     `return new Promise((done) =>
     navigator.geolocation.getCurrentPosition(() => done('here'), (error) => done('refused ' + error.code)));`,
   ],
   [
-    'hear the person',
+    'hear the user',
     /^refused$/,
     `return navigator.mediaDevices.getUserMedia({ audio: true }).then(() => 'heard', () => 'refused');`,
   ],
   [
-    'read what the person copied',
+    'read what the user copied',
     /^refused$/,
     `return navigator.clipboard.readText().then(() => 'read', () => 'refused');`,
   ],

@@ -1,15 +1,15 @@
 /**
- * A home as its person left it: its settings confirmed, and apps connected, perhaps with access. For a journey that
+ * A home as its user left it: its settings confirmed, and apps connected, perhaps with access. For a journey that
  * begins after that.
  *
- * Invariant: the broker's own code writes everything, and a user at a desk says yes to each question. That broker has
+ * Invariant: the broker's own code writes everything, and a user at a desk approves each question. That broker has
  * stopped before the app starts.
  */
 import { connect } from '../../src/client/index.ts';
 import type { TestHome } from '../support/home.ts';
 import { openDesk, pairAt } from '../support/homes/desk-home.ts';
 
-/** What an app may reach, and how its person signs in there. */
+/** What an app may reach, and how its user signs in there. */
 export interface Access {
   readonly resource: string;
   readonly signIn: (url: string) => Promise<unknown>;

@@ -198,48 +198,51 @@ describe('how long it is allowed', () => {
     ['another file is paired', { 'app.list': { apps: [{ ...used, executable: '/opt/editor' }] } }, asBefore],
     ['another issuer is known', { 'signIn.list': { signIns: [otherIssuer] } }, asBefore],
     ['another scope is asked', { 'request.list': { requests: [{ ...question, scope: 'a b c' }] } }, asBefore],
-  ])('is chosen anew, on a card that says so and starts anew, once %s', async (_what, changes, choice) => {
-    const lists = {
-      'request.list': { requests: [question] },
-      'app.list': { apps: [{ ...client, permissions: [had] }] },
-      'signIn.list': { signIns: [] as unknown[] },
-      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
-    };
-    const calls: string[] = [];
-    const { page, change } = await openWindow({
-      hash: 'card',
-      later: exampleLater(),
-      areTimersHeld: true,
-      answer: async (channel, params) => {
-        calls.push(String(channel));
-        const value = lists[String(channel) as keyof typeof lists];
-        return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
-      },
-    });
-    const chosen = page.locator(chosenChoice);
-    const shown = () => calls.filter((channel) => channel === 'card.shown').length;
-    await timerHeld(page);
-    await releaseTimers(page);
-    await approvable(page);
-    await page.getByLabel('For 1 hour').check();
-    // What the card doesn't say is no change of it.
-    lists['app.list'] = { apps: [used] };
-    await change();
-    await page.evaluate('window.keyturn.call("status", {})');
-    expect(await chosen.innerText()).toBe('For 1 hour');
-    expect(await page.getByText('has changed since it opened').count()).toBe(0);
-    expect(shown()).toBe(1);
-    Object.assign(lists, changes);
-    await change();
-    await page.getByText('has changed since it opened').waitFor();
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await chosen.innerText()).toBe(choice);
-    await timerHeld(page);
-    expect(shown()).toBe(2);
-    await releaseTimers(page);
-    await approvable(page);
-    expect(await accessibilityFaults(page)).toEqual([]);
-  });
+  ])(
+    'is chosen again, on a card that says so and restarts its delay, once %s',
+    async (_what, changes, choice) => {
+      const lists = {
+        'request.list': { requests: [question] },
+        'app.list': { apps: [{ ...client, permissions: [had] }] },
+        'signIn.list': { signIns: [] as unknown[] },
+        'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
+      };
+      const calls: string[] = [];
+      const { page, change } = await openWindow({
+        hash: 'card',
+        later: exampleLater(),
+        areTimersHeld: true,
+        answer: async (channel, params) => {
+          calls.push(String(channel));
+          const value = lists[String(channel) as keyof typeof lists];
+          return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
+        },
+      });
+      const chosen = page.locator(chosenChoice);
+      const shown = () => calls.filter((channel) => channel === 'card.shown').length;
+      await timerHeld(page);
+      await releaseTimers(page);
+      await approvable(page);
+      await page.getByLabel('For 1 hour').check();
+      // What the card doesn't say is no change of it.
+      lists['app.list'] = { apps: [used] };
+      await change();
+      await page.evaluate('window.keyturn.call("status", {})');
+      expect(await chosen.innerText()).toBe('For 1 hour');
+      expect(await page.getByText('has changed since it opened').count()).toBe(0);
+      expect(shown()).toBe(1);
+      Object.assign(lists, changes);
+      await change();
+      await page.getByText('has changed since it opened').waitFor();
+      expect(await button(page, 'Allow').isDisabled()).toBe(true);
+      expect(await chosen.innerText()).toBe(choice);
+      await timerHeld(page);
+      expect(shown()).toBe(2);
+      await releaseTimers(page);
+      await approvable(page);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    },
+  );
 
   it('is chosen and answered by the keyboard alone', async () => {
     const { page, answers } = await cardOf({});

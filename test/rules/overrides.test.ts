@@ -62,7 +62,7 @@ describe.each(names)('the exception %s', (name) => {
     expect(rig.parts.signIns.all()).toEqual([]);
   });
 
-  it('O-1 O-2 O-3 O-4 X-10: lets this server pass once the owner has set it, and is shown', async () => {
+  it('O-1 O-2 O-3 O-4 X-10: accepts this server once the owner set it, and is shown', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');

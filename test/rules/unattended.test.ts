@@ -24,7 +24,7 @@ async function machine(
 }
 
 describe('client credentials', () => {
-  it('B-33 P-1: give a token with a secret, and no person is asked', async () => {
+  it('B-33 P-1: give a token with a secret, and no approval is needed', async () => {
     const { rig, authorizationServer, protectedServer } = await machine();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });

@@ -43,7 +43,7 @@ const kinds = async (file: SurveyedConfig, ask?: AskOwner): Promise<(string | un
     findings.map((finding) => (finding.kind === 'left' ? finding.why : undefined)),
   );
 
-it('leaves the entries whose key isn’t that of the first, and says how to use that one', async () => {
+it('leaves entries whose key isn’t that of the first, and says how to use it', async () => {
   const next = (as: string) =>
     expect.stringMatching(new RegExp(`^another entry.*: keyturn connect ${endpoint} --as ${as}$`));
   expect(await kinds(fileOf(one, two, one, elsewhere))).toEqual([

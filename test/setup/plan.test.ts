@@ -177,7 +177,7 @@ describe('keyturn setup', () => {
   const remoteWith = (env: object): string =>
     entered({ command: 'npx', args: ['mcp-remote', endpoint], env: { DEBUG: '1', ...env } });
 
-  it('keeps the variables of an mcp-remote entry that say how it connects, and drops others', () => {
+  it('keeps only those variables of an mcp-remote entry that say how it connects', () => {
     const { findings, after } = read('cursor', remoteWith({ ...connecting, No_Proxy: 'localhost' }));
     const env = { ...connecting, No_Proxy: 'localhost' };
     expect(JSON.parse(after)).toEqual({ mcpServers: { notes: { ...Object(bridge('cursor-notes')), env } } });

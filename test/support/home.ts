@@ -73,7 +73,7 @@ export interface HomeOptions {
   readonly vault?: 'memory' | 'keychain';
   /** The user at the browser: flags of demo/user-agent.ts, e.g. `--deny`. */
   readonly person?: string;
-  /** A command in place of that person; a function where it has to know the world. */
+  /** A command instead of that user; a function if it has to know the world. */
   readonly browser?: string | ((world: TestWorld) => string);
   /** Further variables, and undefined for those to leave out. */
   readonly env?: Readonly<Record<string, string | undefined>>;

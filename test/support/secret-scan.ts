@@ -81,7 +81,7 @@ function isKeyFile(file: string): boolean {
   return isOwners || isClients;
 }
 
-/** Files and links below a folder; none where there is no such folder. A link isn't followed, as readdir's own recursion does. */
+/** Files and links below a folder; none if there is no such folder. Unlike readdir's own recursion, it follows no link. */
 export function filesBelow(folder: string): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

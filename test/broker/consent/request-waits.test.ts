@@ -1,4 +1,4 @@
-/** How often a program may put a card before the user. */
+/** How often an app may show the user a card. */
 import { describe, expect, it } from 'vitest';
 import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
@@ -7,16 +7,16 @@ const world = worldOfFile();
 
 const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 
-describe('the cards of a program after an answer "later"', () => {
+describe('the cards of an app after the answer `dismiss`', () => {
   const late = { reason: 'rate_limited', retryAfter: 1 };
 
   /** Puts off the card of a request, or takes the request back. */
   async function getsNoYes({ ask, question, parts }: Rig, how: 'dismiss' | 'withdrawn'): Promise<void> {
-    const program = new AbortController();
-    const asked = refusal(ask({ signal: program.signal }));
+    const app = new AbortController();
+    const asked = refusal(ask({ signal: app.signal }));
     const { id } = await question('allow');
     if (how === 'dismiss') parts.approvalRequests.answer(id, 'dismiss');
-    else program.abort();
+    else app.abort();
     await asked;
   }
 
@@ -29,7 +29,7 @@ describe('the cards of a program after an answer "later"', () => {
     for (const longest of [1000, 2000, 4000]) {
       await getsNoYes(r, how);
       r.clock.advance(longest * 0.75 - 1);
-      // Another server does not avoid the pause; another program isn't delayed.
+      // Another server does not avoid the pause; another app isn't delayed.
       const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
       expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
       r.clock.advance(longest * 0.25 + 1);

@@ -54,7 +54,7 @@ describe('a sign-in', () => {
     ['without a subject', [alice], undefined, {}, 'asks about alice: new default'],
     ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
     ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
-  ] as const)('%s asks the person', (_what, there, subject, meant, expected) => {
+  ] as const)('%s asks the user', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 

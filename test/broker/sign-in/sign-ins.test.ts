@@ -60,7 +60,7 @@ it('a request that comes while tokens are stored joins the sign-in: one page', a
 });
 
 describe('a sign-in page', () => {
-  it('of the user’s is followed by another one for who joined it as its time ended', async () => {
+  it('is followed by another for a request that joined it as its time ended', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const first = refusal(rig.login({ timeout: 60 * minute }));

@@ -12,7 +12,7 @@ const allowed = (accounts: string[]): Notes[1] => [
   { ...app, permissions: [{ resource, decision: 'allow', accounts }] },
 ];
 
-it('names the authorization server of an account if there are two, and the one that needs no new sign-in', () => {
+it('names each usable authorization server of an account that has two', () => {
   const note = (...states: string[]): string =>
     accountNote(
       { app: 'cli', resource },

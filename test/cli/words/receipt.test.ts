@@ -10,7 +10,7 @@ const receipt: Parameters<typeof receiptLine>[0] = {
   receipt: 'notOffered',
 };
 
-it('claims no refresh token where there may have been none, as after client credentials', () => {
+it('claims no refresh token if there may have been none', () => {
   expect(receiptLine(receipt)).toBe(
     'https://notes.example/mcp at https://login.example: revoked here; the authorization server offers no revocation, or there was no refresh token to revoke. If there was one, it may stay valid: end it in your account there',
   );

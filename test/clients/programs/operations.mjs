@@ -7,7 +7,7 @@ import process from 'node:process';
 /** The entry, as the user configured it. */
 export const entry = JSON.parse(readFileSync(process.argv[2], 'utf8')).mcpServers.workshop;
 
-/** What every client here answers when a server asks its person or its model. */
+/** What every client here answers when a server asks its user or its model. */
 export const accepted = { action: 'accept', content: { colour: 'green' } };
 export const completion = {
   model: 'small',

@@ -74,7 +74,7 @@ async function desk(write: () => Promise<void>, written: object = unapprovedProx
   };
 }
 
-it('keeps the user’s approval to settings while the home is given free at the same time', async () => {
+it('keeps an approval of settings that arrives while the home is released', async () => {
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const writes: string[] = [];

@@ -59,7 +59,7 @@ describe('the app of a proxy', () => {
     expect([proxiedApps.withoutPermission(), proxiedApps.withoutPermission()]).toEqual([[appId], []]);
   });
 
-  it('connects to private addresses no longer than its person allows that host', async () => {
+  it('connects to private addresses only while the user allows that host', async () => {
     const { comes, proxiedApps, exceptions } = await oneProxy();
     const reaches = async (): Promise<string> => (await comes()).agent.reach;
     expect(await reaches()).toBe('public');

@@ -6,7 +6,7 @@ import { builtBin } from '../../support/built.ts';
 import { homeInWorld } from '../../support/home.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 
-it('setup connects an entry that it could not connect before, and asks no more about one that you denied', async () => {
+it('setup connects an entry that failed before, and skips one that you denied', async () => {
   const { home, world, resource } = await homeInWorld();
   const user = home.env['HOME'] ?? '';
   const file = path.join(user, '.cursor', 'mcp.json');

@@ -29,7 +29,7 @@ const rig = ofFile(async () =>
 
 describe('a client that registers itself', () => {
   it.each([
-    ['for tokens without a person', { grant_types: ['client_credentials'], response_types: [] }],
+    ['for tokens without a user', { grant_types: ['client_credentials'], response_types: [] }],
     ['for ID tokens in the redirect', { grant_types: ['implicit'], response_types: ['id_token'] }],
   ])('AS-2 AS-19: is refused if it asks %s, though a machine was entered', async (_what, asked) => {
     expect((await register(rig, { redirect_uris: [redirectUri], ...asked })).status).toBe(400);
@@ -38,17 +38,14 @@ describe('a client that registers itself', () => {
   it.each([
     ['an ID token', 'id_token'],
     ['an access token', 'token'],
-  ])(
-    'AS-8: can’t have its errors sent on without a person, by asking for %s',
-    async (_what, response_type) => {
-      const uri = 'https://phish.example/callback';
-      const client_id = await registered(rig, { redirect_uris: [uri] });
-      const asked = { client_id, redirect_uri: uri, response_type };
-      const answer = await rig.request(authorizationOf(rig, asked).url);
-      expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
-      expect(await answer.text()).toContain('phish.example');
-    },
-  );
+  ])('AS-8: can’t have its errors sent on without a user, by asking for %s', async (_what, response_type) => {
+    const uri = 'https://phish.example/callback';
+    const client_id = await registered(rig, { redirect_uris: [uri] });
+    const asked = { client_id, redirect_uri: uri, response_type };
+    const answer = await rig.request(authorizationOf(rig, asked).url);
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(await answer.text()).toContain('phish.example');
+  });
 
   it('AS-8: a client that the operator entered gets its errors at its redirect URI', async () => {
     const redirect_uri = 'https://web.example/callback';

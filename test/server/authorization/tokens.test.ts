@@ -215,7 +215,7 @@ describe('a refresh token', () => {
     expect((await tokenRequest(own, refreshOf(next))).body['error']).toBe('invalid_grant');
   });
 
-  it('counts in a request that is JSON with null for what it leaves out', async () => {
+  it('is accepted in a JSON request that has null for omitted members', async () => {
     const { body } = await signIn(rig);
     const answer = await rig.request('/token', {
       method: 'POST',

@@ -87,7 +87,7 @@ describe('an answer of a provider', () => {
     ['no ID token', { token: { id_token: undefined } }],
     ['a subject with a line break', { claims: { sub: 'a\nb' } }],
     ['an error with a script', { redirect: { error: '<script>', error_description: '<script>x</script>' } }],
-  ])('AS-28: with %s signs nobody in, and the person gets a page of ours', async (_what, next) => {
+  ])('AS-28: with %s signs nobody in, and the user gets our page', async (_what, next) => {
     const before = rig.events.filter(({ kind }) => kind === 'signed_in').length;
     const refused = signInWith(next);
     await expect(refused).rejects.toThrow(/can’t be used|No sign-in is waiting|there is none/);

@@ -119,14 +119,20 @@ describe('consent, before anything is forwarded', () => {
     expect(flow.upstream.state.asked.size).toBe(0);
   });
 
-  const yes = ({ page, owner }: Attempt, headers: Record<string, string>, form = {}) =>
+  const approve = ({ page, owner }: Attempt, headers: Record<string, string>, form = {}) =>
     owner.submit(page, { decision: 'allow', ...form }, undefined, headers);
   it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
-    ['an approval without the cookie', (at) => yes(at, { cookie: without(at.own) })],
-    ['an approval with two cookies of that name', (at) => yes(at, { cookie: `${at.own}; ${at.foreign}` })],
-    ['an approval from another site', (at) => yes(at, { 'sec-fetch-site': 'cross-site' })],
-    ['an approval without the form’s token', (at) => yes(at, {}, { form_token: '' })],
-    ['the upstream’s answer before the yes', ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`)],
+    ['an approval without the cookie', (at) => approve(at, { cookie: without(at.own) })],
+    [
+      'an approval with two cookies of that name',
+      (at) => approve(at, { cookie: `${at.own}; ${at.foreign}` }),
+    ],
+    ['an approval from another site', (at) => approve(at, { 'sec-fetch-site': 'cross-site' })],
+    ['an approval without the form’s token', (at) => approve(at, {}, { form_token: '' })],
+    [
+      'the upstream’s answer before the approval',
+      ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`),
+    ],
   ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
     const page = await owner.open(authorizationOf(flow).url);

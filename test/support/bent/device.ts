@@ -80,7 +80,7 @@ export function pollDevice(parts: Parts, client: BentClient, { form }: RecordedR
   return issueWithRefresh(parts, device.grant, resources);
 }
 
-/** Ends the waiting of a user code, as its person would; throws for one that doesn't wait. */
+/** Ends the waiting of a user code, as its user would; throws for one that doesn't wait. */
 export function endDevice(parts: Parts, userCode: string, state: 'approved' | 'denied' | 'expired'): void {
   const device = parts.store.devices
     .values()

@@ -37,7 +37,7 @@ interface Starting {
   readonly said?: string[];
   readonly browsers?: (string | undefined)[];
   readonly pages?: string[];
-  /** Follows a page as its person would; nobody does unless told. */
+  /** Follows a page as its user would. Without it, pages stay unanswered. */
   readonly visit?: ((url: string) => Promise<unknown>) | undefined;
   readonly atEnd?: (end: () => void | Promise<void>) => void;
 }
@@ -112,7 +112,7 @@ export async function openDesk(
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
-/** Pairs a program, which its person wants. */
+/** Pairs an app, and approves it. */
 export async function pairAt({ home, card, answer }: Desk, name: string): Promise<void> {
   const pairing = pair({ name, env: home.env, onCode: () => undefined });
   await answer((await card()).id, 'approve');
