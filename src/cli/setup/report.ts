@@ -1,7 +1,8 @@
 /**
  * What `keyturn setup` says: entries and files, as lines and as JSON.
  *
- * Invariant: no line holds a secret: of a key its header is named, and nothing else.
+ * Invariants: no line holds a secret: of a key its header is named, and nothing else. Where a reason ends with a command,
+ * nothing of a file comes behind it.
  */
 import type { AppliedChange } from '../../setup/apply.ts';
 import type { Finding, Switch } from '../../setup/plan.ts';
@@ -18,7 +19,7 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
       if (finding.kind === 'bridge')
         return [`${head}starts the bridge${finding.other === undefined ? '' : ` of ${finding.other}`}`];
       if (finding.kind === 'left')
-        return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}${gone}`];
+        return [`${head}left${exposedWords(finding.exposed)}${gone}: ${finding.why}`];
       const exposed = exposedWords(exposedOf(finding));
       const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
       const condition = change.length === 0 ? [] : finding.key ? [keyCondition] : unasked(finding);

@@ -1,0 +1,29 @@
+/** The lines of `keyturn setup` about one file. */
+import { expect, it } from 'vitest';
+import { surveyLines } from '../../../src/cli/setup/report.ts';
+
+const config = {
+  client: 'cursor',
+  title: 'Cursor',
+  scope: 'user',
+  file: '/x',
+  ways: [],
+  dialect: 'usual',
+} as const;
+
+it('a reason with a command is the end of its line, behind what the file itself names', () => {
+  const why =
+    'another entry has another API key for this server: keyturn connect https://x.example/mcp --as a';
+  const finding = {
+    kind: 'left',
+    entry: 'a',
+    way: [],
+    why,
+    exposed: ['X-`id`|$HOME'],
+    gone: '/gone/$(id)',
+  } as const;
+  const [, line] = surveyLines([{ config, findings: [finding], text: '', mark: '' }], true);
+  expect(line).toContain('X-`id`|$HOME');
+  expect(line).toContain('/gone/$(id)');
+  expect(line?.endsWith(why)).toBe(true);
+});
