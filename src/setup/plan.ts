@@ -171,6 +171,10 @@ function shownChange(
   return [...going.map((line) => `- ${line}`), ...coming.map((line) => `+ ${line}`)];
 }
 
+/** The name of a user, in the URL of a proxy or without a scheme, may be a token. */
+const isSecretVariable = (name: string, text: string): boolean =>
+  isSecretUrl(text) || (/_proxy$/i.test(name.trim()) && text.includes('@'));
+
 /** Values of an entry that may be secret. Those of variables that change how a program runs must be seen. */
 function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[] {
   const words = commandWords(members);
@@ -180,7 +184,7 @@ function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[
         ? []
         : /^env/i.test(name)
           ? Object.entries(Object(value)).flatMap(([variable, set]) =>
-              changesPrograms(variable) ? textsIn(set).filter(isSecretUrl) : textsIn(set),
+              textsIn(set).filter((text) => !changesPrograms(variable) || isSecretVariable(variable, text)),
             )
           : textsIn(value),
     ),

@@ -187,6 +187,26 @@ describe('keyturn setup', () => {
     expect(shown).not.toContain('ada:pw');
   });
 
+  it.each([
+    ['HTTPS_PROXY', `ada:${secret}@proxy.example:3128`, '***'],
+    ['https_proxy', `${secret}@proxy.example:3128`, '***'],
+    ['ALL_PROXY', `http://${secret}@proxy.example:3128`, 'http://***@proxy.example:3128'],
+    // It is dropped, and shown among the lines that go.
+    ['FTP_PROXY', `ada:${secret}@proxy.example:3128`, '***'],
+  ])('shows no password and no user of a proxy: %s=%s', (name, value, words) => {
+    const shown = shownOf(remoteWith({ [name]: value })).join('\n');
+    expect(shown).toContain(`"${name}":"${words}"`);
+    expect(shown).not.toContain(secret);
+  });
+
+  it('shows the rest of what says how it connects', () => {
+    const shown = shownOf(
+      remoteWith({ HTTPS_PROXY: 'proxy.example:3128', NODE_EXTRA_CA_CERTS: '/etc/@a/ca.pem' }),
+    );
+    expect(shown.at(-1)).toContain('"proxy.example:3128"');
+    expect(shown.at(-1)).toContain('"/etc/@a/ca.pem"');
+  });
+
   it.each(['PATH', 'Path', 'NODE_OPTIONS', 'node_path', 'NODE_TLS_REJECT_UNAUTHORIZED'])(
     'leaves an mcp-remote entry with the variable %s',
     (name) => {
