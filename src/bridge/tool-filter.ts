@@ -36,8 +36,7 @@ export class ToolFilter {
 
   #leavesOut(tool: unknown): boolean {
     const { name } = fieldsOf(tool);
-    const text = typeof name === 'string' ? name : '';
-    return this.#patterns.some((pattern) => pattern.test(text));
+    return typeof name === 'string' && this.#patterns.some((pattern) => pattern.test(name));
   }
 }
 

@@ -86,7 +86,7 @@ export class StatelessClient implements ServerPeer {
     await this.#setLevel(clientWordsOf(request).logLevel, signal);
     // The client may have cancelled the request meanwhile: then the server never gets it.
     signal.throwIfAborted();
-    return this.#settle(request, this.#begin(request), signal);
+    return this.#settle(request, this.#begin(request, signal), signal);
   }
 
   /** A stateless client tells nothing but what it has cancelled, which the bridge sees before. */
@@ -122,12 +122,14 @@ export class StatelessClient implements ServerPeer {
     return { jsonrpc: '2.0', id, result };
   }
 
-  #begin(request: JSONRPCRequest): OpenCall {
+  #begin(request: JSONRPCRequest, signal: AbortSignal): OpenCall {
     const abort = new AbortController();
     // An id of the bridge's own: the client may use its id again while this request waits for its answers.
     this.#states += 1;
     const id = `keyturn-call-${this.#states}`;
-    const answer = this.#options.server.request({ ...bare(request), id }, abort.signal);
+    // The first request may also be cancelled while its questions are on their way to the client.
+    const until = AbortSignal.any([signal, abort.signal]);
+    const answer = this.#options.server.request({ ...bare(request), id }, until);
     const open: OpenCall = {
       method: request.method,
       abort,

@@ -21,7 +21,8 @@ function scene(reply: Reply) {
     server: {
       request: async (request, signal) => {
         asked.push(request.method);
-        signal.addEventListener('abort', () => aborted.push(signal.reason), { once: true });
+        if (request.method === 'tools/call')
+          signal.addEventListener('abort', () => aborted.push(signal.reason), { once: true });
         return reply(request, signal);
       },
       send: async (message) => void sent.push(message),
@@ -73,6 +74,21 @@ it('answers the questions of an abandoned call, and cancels it', async () => {
   expect(await asking).toMatchObject({ result: { resultType: 'input_required' } });
   await vi.advanceTimersByTimeAsync(parkedFor);
   expect(sent).toMatchObject([{ id: 'q', error: { message: 'The client gave no answer.' } }]);
+  expect(aborted).toEqual([expect.any(Cancelled)]);
+});
+
+it('cancels a call whose question waits, if its client cancels it then', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { between, aborted } = scene(async (request, signal) =>
+    request.method === 'tools/call' ? silence(signal) : done(request),
+  );
+  const cancel = new AbortController();
+  const asking = between.request(call, cancel.signal);
+  await vi.advanceTimersByTimeAsync(1);
+  between.heard({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: {} }, undefined);
+  await asking;
+  cancel.abort(new Cancelled('no'));
   expect(aborted).toEqual([expect.any(Cancelled)]);
 });
 
