@@ -8,12 +8,7 @@
 import { KeyturnError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
-/** `timeout` in milliseconds. */
-export function requestDeadline(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
-  return new RequestDeadline(clock, timeout, caller);
-}
-
-/** A class, because each request makes one: an object with functions of its own takes longer to make. */
+/** `timeout` in milliseconds. A class, because each request makes one: an object of functions takes longer to make. */
 export class RequestDeadline {
   readonly #clock: Clock;
   readonly #timeout: number;

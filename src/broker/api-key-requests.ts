@@ -5,7 +5,7 @@
  * the look-up of the permission to the answer nothing waits; after a step that waits, the request starts again.
  */
 import { reasonOf } from '../base/errors.ts';
-import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
+import { DeadlineExceeded, RequestDeadline } from '../base/request-deadline.ts';
 import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
 import { covering } from './consent/current-permissions.ts';
@@ -40,7 +40,7 @@ export class ApiKeyRequests {
     const { apiKeys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);
     if (!apiKeys.forUrl(endpoint)) return undefined;
-    const deadline = requestDeadline(clock, request.timeout, request.signal);
+    const deadline = new RequestDeadline(clock, request.timeout, request.signal);
     try {
       return await this.#serve({ endpoint, request, deadline });
     } catch (error) {

@@ -2,7 +2,7 @@
  * The broker: what a host asks of it. Token requests are answered by token-requests.ts, whose header has the
  * invariants.
  */
-import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
+import { DeadlineExceeded, RequestDeadline } from '../base/request-deadline.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
 import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
 import { RegistrationRequired } from '../oauth/client/registration.ts';
@@ -136,7 +136,7 @@ export class Broker {
     const endpoint = this.canonical(resource);
     this.consent.signingIn(endpoint);
     this.userActed(endpoint);
-    const deadline = requestDeadline(this.parts.clock, timeout, signal);
+    const deadline = new RequestDeadline(this.parts.clock, timeout, signal);
     try {
       const beside = namesBeside(this.parts.signIns, endpoint, asked.account);
       return await this.#signInRuns.byUser(

@@ -2,8 +2,7 @@
  * A request for a token or an API key: as the app asks it, as each step of the broker sees it, and what it gets. The ipc
  * layer has the names on the wire.
  */
-import { requestDeadline } from '../base/request-deadline.ts';
-import type { RequestDeadline } from '../base/request-deadline.ts';
+import { RequestDeadline } from '../base/request-deadline.ts';
 import { endpointOf, queryOf } from '../oauth/base/resource.ts';
 import { union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
@@ -135,7 +134,7 @@ export function pendingRequests({
         interaction,
         isDetached,
       },
-      deadline: requestDeadline(clock, request.timeout, request.signal),
+      deadline: new RequestDeadline(clock, request.timeout, request.signal),
       hasSignedIn: false,
     };
   };

@@ -1,7 +1,7 @@
 /** How requests wait: for shared work, in the queue of pages, and until their deadline. */
 import { describe, expect, it } from 'vitest';
 import { PageQueue } from '../../src/broker/sign-in/page-queue.ts';
-import { requestDeadline, DeadlineExceeded } from '../../src/base/request-deadline.ts';
+import { RequestDeadline, DeadlineExceeded } from '../../src/base/request-deadline.ts';
 import { SharedWork } from '../../src/base/shared-work.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { HandClock } from './hand-clock.ts';
@@ -145,7 +145,7 @@ describe('the queue of pages', () => {
 
 it('a request deadline rejects with DeadlineExceeded when the time is over', async () => {
   const clock = new HandClock();
-  const { signal } = requestDeadline(clock, 1000, never);
+  const { signal } = new RequestDeadline(clock, 1000, never);
   clock.advance(999);
   expect(signal.aborted).toBe(false);
   clock.advance(1);

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { DeadlineExceeded, requestDeadline } from '../../base/request-deadline.ts';
+import { DeadlineExceeded, RequestDeadline } from '../../base/request-deadline.ts';
 import { changedApp, refuseTerms } from './answer.ts';
 import type { Answer, Decision, Terms } from './answer.ts';
 import type { AllowQuestion, Question } from './question.ts';
@@ -168,7 +168,7 @@ export async function answerInTime(
   question: Question,
   signal: AbortSignal,
 ): Promise<Decision> {
-  const waiting = requestDeadline(clock, questionTimeout, signal);
+  const waiting = new RequestDeadline(clock, questionTimeout, signal);
   try {
     return await untilAborted(approvalRequests.ask(question, waiting.signal), waiting.signal);
   } catch (error) {

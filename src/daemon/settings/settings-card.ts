@@ -6,7 +6,7 @@
  * approved. A request that comes between the answer and its effect waits for the effect. The audit log names the
  * settings and not their values: a proxy's URL may hold a password.
  */
-import { requestDeadline } from '../../base/request-deadline.ts';
+import { RequestDeadline } from '../../base/request-deadline.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { Answer } from '../../broker/approval-requests/answer.ts';
 import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
@@ -81,7 +81,7 @@ export async function askAboutSettings(
   over: AbortSignal,
   answered: () => void = () => undefined,
 ): Promise<Answer> {
-  const waiting = requestDeadline(clock, questionTimeout, over);
+  const waiting = new RequestDeadline(clock, questionTimeout, over);
   try {
     const { verdict: answer } = await approvalRequests.ask(
       { kind: 'settings', settings: shown(different), allowed },

@@ -30,20 +30,23 @@ export function readExtraAuthorities(file: string): ExtraAuthorities {
 }
 
 /**
- * The variable by which a browser command that is a program of Node's trusts what the broker trusts. Nothing if no file is in
- * force, or if it has another content by now.
+ * The variable by which a browser command that is a program of Node's trusts what the broker trusts. It is unset if no
+ * file is in force, or if the file has another content by now: the broker's own environment may name one.
  */
 export function authoritiesVariable(
   file: string | undefined,
   { extraAuthorities }: { readonly extraAuthorities: ExtraAuthorities | undefined },
 ): NodeJS.ProcessEnv {
-  if (file === undefined || !extraAuthorities) return {};
+  if (file === undefined || !extraAuthorities) return notInForce;
   try {
-    return readExtraAuthorities(file).hash === extraAuthorities.hash ? { NODE_EXTRA_CA_CERTS: file } : {};
+    const isSame = readExtraAuthorities(file).hash === extraAuthorities.hash;
+    return isSame ? { NODE_EXTRA_CA_CERTS: file } : notInForce;
   } catch {
-    return {};
+    return notInForce;
   }
 }
+
+const notInForce: NodeJS.ProcessEnv = { NODE_EXTRA_CA_CERTS: undefined };
 
 function textIn(file: string): string {
   // Windows has no such flag.

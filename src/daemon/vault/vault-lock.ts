@@ -98,7 +98,7 @@ export class VaultLock {
 
   /** For whom no key could be made now: handshakes and pairings of local apps. */
   refuseIfLocked(): void {
-    if (this.#isLocked) throw this.#parts.secrets.watch.block?.error ?? lockedVault();
+    if (this.#isLocked) throw this.#parts.secrets.watch.block?.error ?? this.#locked();
   }
 
   /** For `status`. */
@@ -281,9 +281,13 @@ export class VaultLock {
     }
   }
 
+  #locked(): VaultError {
+    return lockedVault({ opensAtStart: this.#opensAtStart });
+  }
+
   async #overtaken(): Promise<KeyturnError> {
     await this.#parts.secrets.lockable.lock();
-    return lockedVault();
+    return this.#locked();
   }
 
   async #refuseUnchosen(): Promise<void> {

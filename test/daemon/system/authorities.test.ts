@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
+import { authoritiesVariable, readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it.each<[string, (file: string) => void]>([
@@ -15,4 +15,15 @@ it.each<[string, (file: string) => void]>([
   const file = path.join(temporaryFolder(), 'authorities.pem');
   make(file);
   expect(() => readExtraAuthorities(file)).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+});
+
+it('names the authorities in force to a browser command, and unsets others', () => {
+  const file = path.join(temporaryFolder(), 'authorities.pem');
+  writeFileSync(file, 'one');
+  const extraAuthorities = readExtraAuthorities(file);
+  expect(authoritiesVariable(file, { extraAuthorities })).toEqual({ NODE_EXTRA_CA_CERTS: file });
+  const unset = { NODE_EXTRA_CA_CERTS: undefined };
+  expect(authoritiesVariable(file, { extraAuthorities: undefined })).toStrictEqual(unset);
+  writeFileSync(file, 'another');
+  expect(authoritiesVariable(file, { extraAuthorities })).toStrictEqual(unset);
 });
