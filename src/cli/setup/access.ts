@@ -31,26 +31,28 @@ export async function earlierWithoutAccess(
             : [],
         ),
   );
-  if (entries.length === 0) return [];
   const { wasRefused } = await import('../apps/pairing.ts');
-  return (await withoutAccess(entries, ['allow', 'deny'])).filter(({ as }) => !wasRefused(as));
+  return (await withoutAccess(entries, true)).filter(({ as }) => !wasRefused(as));
 }
 
-/** `settledBy`: the decisions after which an entry isn't among them. */
+/** `leavesDenied`: an entry that you denied isn't among them. */
 export async function withoutAccess<E extends BridgeEntry>(
   entries: readonly E[],
-  settledBy: readonly ('allow' | 'deny')[] = ['allow'],
+  leavesDenied = false,
 ): Promise<readonly E[]> {
   const { apps } = await ask('app.list', {});
   const { signIns } = await ask('signIn.list', {});
-  return entries.filter(({ as, endpoint }) => {
+  const usable = signIns.filter(({ state }) => state === 'active' || state === 'refreshing');
+  return entries.filter(({ as, endpoint, account }) => {
     const names = namesOf(endpoint);
-    const hasSignIn = signIns.some((signIn) => names.includes(signIn.endpoint));
+    const hasSignIn = usable.some(
+      (signIn) => names.includes(signIn.endpoint) && signIn.account === (account ?? signIn.account),
+    );
     const found = apps
       .filter(({ name }) => name === as)
       .flatMap(({ permissions }) => permissions.filter(({ resource }) => names.includes(resource)));
-    return !found.some(
-      ({ decision, apiKey }) => settledBy.includes(decision) && (decision === 'deny' || apiKey || hasSignIn),
+    return !found.some(({ decision, apiKey }) =>
+      decision === 'deny' ? leavesDenied : apiKey !== undefined || hasSignIn,
     );
   });
 }

@@ -46,6 +46,11 @@ it('setup connects an entry that failed before, and skips one that you denied', 
   expect(await codeOf(third)).toBe(0);
   expect(third.shown()).not.toContain('cursor-notes may reach');
   expect(third.shown()).not.toContain('keyturn connect');
+
+  await home.ok(['logout', resource]);
+  const afterLogout = setup();
+  expect(await codeOf(afterLogout)).toBe(0);
+  expect(afterLogout.shown()).toContain('cursor-notes may reach');
 });
 
 it('after an interrupted sign-in, setup asks only for the entry that still needs it', async () => {
