@@ -40,6 +40,7 @@ export async function withoutAccess<E extends BridgeEntry>(
   entries: readonly E[],
   leavesDenied = false,
 ): Promise<readonly E[]> {
+  if (entries.length === 0) return [];
   const { apps } = await ask('app.list', {});
   const { signIns } = await ask('signIn.list', {});
   const usable = signIns.filter(({ state }) => state === 'active' || state === 'refreshing');

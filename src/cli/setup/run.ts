@@ -97,12 +97,13 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
   const switches = files.flatMap(switchesIn);
   if (switches.length === 0) return files;
   // Only a broker knows its API keys, and whether plain http is allowed. Where none runs, the next one takes what is recorded.
-  const isNeeded = ({ endpoint, key }: Switch): boolean => key !== undefined || endpoint.startsWith('http:');
+  const recorded = recordedSettings(homePaths(), process.env).settings;
+  const isNeeded = ({ endpoint, key }: Switch): boolean =>
+    key !== undefined || (recorded.insecureLoopback && endpoint.startsWith('http:'));
   if (mayStart && switches.some(isNeeded)) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
   const network = running ?? { request: async () => ({}) };
-  const allowInsecureLoopback =
-    running !== undefined || recordedSettings(homePaths(), process.env).settings.insecureLoopback;
+  const allowInsecureLoopback = running !== undefined || recorded.insecureLoopback;
   try {
     const closed = await leaveOpenServers(files, async (endpoint) => ({
       fetch: await bridgeFetch(network, endpoint),
