@@ -20,6 +20,6 @@ const pattern = new RegExp(`^(?:${names.join('|')})$`, 'i');
 
 export const changesPrograms = (name: string): boolean => pattern.test(name.trim());
 
-/** What a connection goes through and trusts: the bridge reads them as mcp-remote does. */
+/** What a connection goes through and trusts. The bridge ignores HTTP_PROXY alone: plain http is for this machine only. */
 export const changesConnections = (name: string): boolean =>
   /^(?:NODE_EXTRA_CA_CERTS|(?:HTTPS?|ALL|NO)_PROXY)$/i.test(name);
