@@ -80,17 +80,9 @@ export type Reading =
 const urlNames = ['url', 'serverUrl', 'httpUrl'];
 const headerNames = ['headers', 'http_headers'];
 
-/** Who signs in there, and how: Keyturn can't take that over by itself. */
-const signInNames = [
-  'oauth',
-  'auth',
-  'authProviderType',
-  'headersHelper',
-  'bearer_token_env_var',
-  'env_http_headers',
-  'requestInit',
-  'scopes',
-];
+/** Who signs in there, and how: Keyturn can't take that over by itself. Codex refuses its whole file if one stays. */
+const signInName =
+  /^(?:oauth.*|auth|authProviderType|.*headers_?helper|bearer_token.*|env_http_headers|requestInit|scopes)$/i;
 
 /** Members that say how a command runs. Beside a URL they mean nothing. */
 const runName = /^(?:env.*|cwd|.*work.*dir.*|dev|shell|.*sandbox.*|interpreter|runtime.*)$/i;
@@ -124,15 +116,15 @@ function readOnly(entry: Members, place: EntryPlace): OwnReading {
   if ('command' in entry || 'args' in entry) return left('its command has an unknown form');
   const headerMembers = headerNames.filter((name) => name in entry);
   // opencode: `false` says that nobody signs in.
-  const unknown = signInNames.find((name) => name in entry && entry[name] !== false);
-  if (unknown !== undefined) return left(`its member ${unknown} says how it signs in`);
+  const unknown = Object.keys(entry).find((name) => signInName.test(name) && entry[name] !== false);
+  if (unknown !== undefined) return left(`its member ${quoted(unknown)} says how it signs in`);
   if (urlNames.filter((name) => name in entry).length > 1) return left('it has two URLs');
   const headers = headerMembers.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
   if (headers.some((header) => header === undefined)) return left('its headers have an unknown form');
   const known = headers.flatMap((pair) => (pair ? [{ name: pair[0], text: pair[1], value: pair[1] }] : []));
   const drop = [
     ...headerMembers,
-    ...Object.keys(entry).filter((name) => runName.test(name) || signInNames.includes(name)),
+    ...Object.keys(entry).filter((name) => runName.test(name) || signInName.test(name)),
   ];
   const reading = switched(String(entry[url]), known, [], { drop, anchor: url, env: {} });
   // A client fills it in for its own requests. The bridge would read another environment.
@@ -275,6 +267,7 @@ function switched(
   more: readonly string[],
   { env, ...kept }: Kept,
 ): OwnReading {
+  if (reference.test(url)) return left('its URL has a variable in it');
   const endpoint = plainUrl(url);
   if (endpoint === undefined) return left('its URL is neither https nor on this computer');
   if (isSecretUrl(endpoint.href)) return left('its URL contains a secret, which belongs in a header');
@@ -300,7 +293,6 @@ function switched(
 }
 
 function plainUrl(text: string): URL | undefined {
-  if (reference.test(text)) return undefined;
   try {
     return endpointUrl(text);
   } catch (error) {

@@ -11,8 +11,8 @@ export const secretName = /key|token|secret|auth|password|passwd|cookie|credenti
 /** Members, variables and options have many names with such a word in it (`tokenUrl`): its end decides. */
 const secretMember = /(?:key|token|secret|password|passwd|passphrase|credentials?|authorization|cookie)$/i;
 
-/** `${VAR}`, `$VAR`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
-export const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):/;
+/** `${VAR}`, `$VAR`, `%VAR%`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
+export const reference = /\$\{|\$[A-Za-z_]|%[A-Za-z_]\w{2,}%|\{(?:env|file|input):/;
 
 const scheme = /^(?:bearer|basic|token)\s+\S/i;
 
