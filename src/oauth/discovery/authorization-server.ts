@@ -81,21 +81,21 @@ export async function discoverAuthorizationServer(
   exceptions: Exceptions = {},
 ): Promise<AuthorizationServer | undefined> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const found = await publishedMetadata(issuer, locations, http);
-  return (
-    found &&
-    processAuthorizationServer({ identifier: issuer, issuers: spellings(issuer) }, found, http, exceptions)
-  );
+  const expected = { identifier: issuer, issuers: spellings(issuer) };
+  const found = await publishedMetadata(expected, locations, http, exceptions);
+  return found && processAuthorizationServer(expected, found, http, exceptions);
 }
 
 /** Undefined only if the server refuses every location: a web page in its place may be a maintenance page. */
 export async function publishedMetadata(
-  identifier: string,
+  { identifier, issuers }: ExpectedIssuer,
   locations: readonly string[],
   http: Http,
+  exceptions: Exceptions,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundDocument | undefined> {
-  const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable', headers);
+  const needed = { field: 'issuer', values: exceptions.issuerMismatch === true ? undefined : issuers };
+  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable', headers);
   if (found !== 'page') return found === 'absent' ? undefined : found;
   throw new Unreachable(
     'authorization_server_unreachable',

@@ -31,10 +31,10 @@ export async function discoverEarlierRevision(
 ): Promise<AuthorizationServer> {
   const base = requireSecureUrl(baseUrl, 'the authorization base URL', http).origin;
   const locations = authorizationServerLocations(new URL(base));
-  const found = await publishedMetadata(base, locations, http, versionHeaders(http));
-  if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
   // We know only the origin, and the issuer may be either spelling of it.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
+  const found = await publishedMetadata(expected, locations, http, exceptions, versionHeaders(http));
+  if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
   return processAuthorizationServer(expected, found, http, exceptions);
 }
 

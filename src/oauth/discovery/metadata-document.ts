@@ -87,15 +87,21 @@ export async function fetchMetadata(
   }
 }
 
+/** The field that a document is for, and what it should say. */
+export interface Needed {
+  readonly field: string;
+  readonly values?: readonly unknown[] | undefined;
+}
+
 /**
- * The first document at `urls`, in order, that has the field `needed`; else the first one without it: web applications
- * answer unknown paths with JSON of their own. If each location is absent or a page: `page` if there was one, else
- * `absent`. After any other answer the next location is tried, and if no document is found, the error is thrown: first
- * one that may be temporary.
+ * The first document at `urls`, in order, whose field says what it should; else the first one with the field, else the
+ * first one: servers answer unknown paths with JSON of their own, or with the document of another path. If each location
+ * is absent or a page: `page` if there was one, else `absent`. After any other answer the next location is tried, and if
+ * no document is found, the error is thrown: first one that may be temporary.
  */
 export async function firstMetadata(
   urls: readonly string[],
-  needed: string,
+  { field, values }: Needed,
   http: Http,
   reason: UnreachableReason,
   headers: Readonly<Record<string, string>> = {},
@@ -107,9 +113,11 @@ export async function firstMetadata(
   for (const url of urls) {
     try {
       const answer = await fetchMetadata(url, http, reason, headers);
-      if (answer.kind === 'found' && needed in answer.json) return answer;
-      if (answer.kind === 'found') other ??= answer;
       if (answer.kind === 'page') none = 'page';
+      if (answer.kind !== 'found') continue;
+      const hasField = field in answer.json;
+      if (hasField && (values?.includes(answer.json[field]) ?? true)) return answer;
+      if (!other || (hasField && !(field in other.json))) other = answer;
     } catch (error) {
       if (error instanceof Unreachable) trouble ??= error;
       else if (error instanceof RuleRefusal && error.reason === 'metadata_invalid') refused ??= error;

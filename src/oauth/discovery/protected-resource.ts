@@ -47,7 +47,12 @@ export async function discoverProtectedResource(
   const named = challenge?.resourceMetadata;
   const found =
     named === undefined
-      ? await firstMetadata(protectedResourceLocations(endpoint), 'authorization_servers', http, unreachable)
+      ? await firstMetadata(
+          protectedResourceLocations(endpoint),
+          { field: 'authorization_servers' },
+          http,
+          unreachable,
+        )
       : await namedDocument(named, http);
   // Web applications answer unknown paths with a page.
   return typeof found === 'string' ? undefined : processProtectedResource(endpoint, found, http);

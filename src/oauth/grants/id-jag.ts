@@ -43,7 +43,8 @@ const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
  */
 export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable');
+  const needed = { field: 'issuer', values: [issuer] };
+  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable');
   if (typeof found === 'string') throw incomplete(issuer, 'it publishes none');
   requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
   return { issuer, tokenEndpoint: tokenEndpointOf(issuer, found.json, http), metadata: found.json };

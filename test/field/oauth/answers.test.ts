@@ -93,6 +93,12 @@ const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
       void server.on('GET', '/.well-known/oauth-authorization-server', json({ error: 'not found' })),
   ],
   [
+    'the document of its root at a location of its metadata',
+    { authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] } },
+    ({ authorizationServer: { server } }) =>
+      void server.on('GET', '/.well-known/oauth-authorization-server/tenant', json({ issuer: server.base })),
+  ],
+  [
     'JSON of its own at a location of the resource’s metadata',
     { protection: { metadataAt: ['root'], metadataUrl: undefined } },
     ({ protectedServer: { server } }) =>

@@ -156,16 +156,18 @@ describe('a list of locations', () => {
   const first = (...paths: string[]) =>
     firstMetadata(
       paths.map((path) => site.origin + path),
-      'a',
+      { field: 'a', values: [1] },
       site.http,
       reason,
     );
 
-  it('prefers a later document to one without the field that it is for', async () => {
+  it('prefers a later document to one without the field that it is for, or with another value', async () => {
     site.lay('/one', { body: { error: 'not found' } });
-    expect(await first('/one', '/two')).toMatchObject({ json: { error: 'not found' } });
-    site.lay('/two', { body: { a: 1 } });
-    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
+    expect(await first('/one', '/two', '/three')).toMatchObject({ json: { error: 'not found' } });
+    site.lay('/two', { body: { a: 2 } });
+    expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 2 } });
+    site.lay('/three', { body: { a: 1 } });
+    expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 1 } });
   });
 
   it('reports an invalid document if no location has a valid one', async () => {

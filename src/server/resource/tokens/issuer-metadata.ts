@@ -30,7 +30,8 @@ const schema = z.looseObject({
 /** Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable. */
 export async function issuerMetadata(issuer: string, http: Http): Promise<IssuerMetadata> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable');
+  const needed = { field: 'issuer', values: [issuer] };
+  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable');
   if (typeof found === 'string') throw invalid('is missing');
   requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
   const parsed = schema.safeParse(found.json);
