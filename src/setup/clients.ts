@@ -3,6 +3,7 @@
  *
  * Invariant: a table of what each client documents (looked up in November 2026). It reads no file.
  */
+import { globSync } from 'node:fs';
 import path from 'node:path';
 
 /** How an entry says what it starts. `array`: one list of command and arguments, and the type `local`. */
@@ -48,14 +49,19 @@ interface Client {
 }
 
 const usual: readonly Way[] = [['mcpServers']];
+/** With a `*` in its name: those that are there. */
+const within = (folder: string, names: readonly string[]): readonly string[] =>
+  names
+    .flatMap((name) => (name.includes('*') ? globSync(name, { cwd: folder }).toSorted() : [name]))
+    .map((name) => path.join(folder, name));
 const inHome =
   (...names: string[]) =>
   ({ home }: Folders): readonly string[] =>
-    names.map((name) => path.join(home, name));
+    within(home, names);
 const inSettings =
   (...names: string[]) =>
   ({ settings }: Folders): readonly string[] =>
-    names.map((name) => path.join(settings, name));
+    within(settings, names);
 
 /** A file of the folder that the client's own variable names, then the usual one: another terminal may not set it. */
 const movedBy =
@@ -76,16 +82,23 @@ const clients: Readonly<Record<string, Client>> = {
   },
   'claude-desktop': {
     title: 'Claude Desktop',
-    user: inSettings('Claude/claude_desktop_config.json'),
+    // The second: as a package of Windows.
+    user: (folders) => [
+      ...inSettings('Claude/claude_desktop_config.json')(folders),
+      ...inHome('AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json')(
+        folders,
+      ),
+    ],
     project: [],
     ways: usual,
   },
   cursor: { title: 'Cursor', user: inHome('.cursor/mcp.json'), project: ['.cursor/mcp.json'], ways: usual },
   'vs-code': {
     title: 'VS Code',
-    // The last: over SSH, in WSL and in containers.
+    // Each profile has its own file. The last: over SSH, in WSL and in containers.
     user: (folders) => [
       ...inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json')(folders),
+      ...inSettings('Code*/User/profiles/*/mcp.json')(folders),
       ...inHome('.vscode-server/data/User/mcp.json')(folders),
     ],
     project: ['.vscode/mcp.json'],
@@ -124,7 +137,12 @@ const clients: Readonly<Record<string, Client>> = {
   },
   cline: {
     title: 'Cline',
-    user: inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'),
+    user: (folders) => [
+      ...inHome('.cline/data/settings/cline_mcp_settings.json')(folders),
+      ...inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json')(
+        folders,
+      ),
+    ],
     project: [],
     ways: usual,
   },
@@ -149,8 +167,10 @@ const clients: Readonly<Record<string, Client>> = {
   'lm-studio': { title: 'LM Studio', user: inHome('.lmstudio/mcp.json'), project: [], ways: usual },
   opencode: {
     title: 'opencode',
-    user: ({ config }) =>
-      ['opencode.json', 'opencode.jsonc'].map((name) => path.join(config, 'opencode', name)),
+    user: ({ config, env }) =>
+      [env['OPENCODE_CONFIG_DIR'] ?? '', path.join(config, 'opencode')]
+        .filter((folder) => path.isAbsolute(folder))
+        .flatMap((folder) => within(folder, ['opencode.json', 'opencode.jsonc'])),
     project: ['opencode.json', 'opencode.jsonc'],
     // Version 2, and version 1.
     ways: [['mcp', 'servers'], ['mcp']],

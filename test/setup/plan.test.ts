@@ -420,17 +420,3 @@ describe('keyturn setup', () => {
     expect(new Set(names).size).toBe(2);
   });
 });
-
-it.each([
-  ['CLAUDE_CONFIG_DIR', '.claude.json', '.claude.json'],
-  ['CODEX_HOME', 'config.toml', '.codex/config.toml'],
-  ['GEMINI_CLI_HOME', '.gemini/settings.json', '.gemini/settings.json'],
-  ['COPILOT_HOME', 'mcp-config.json', '.copilot/mcp-config.json'],
-])('the file that %s moves is looked at beside the usual one', (variable, moved, usual) => {
-  const found = (env: Record<string, string>): string[] =>
-    configFiles({ home, env, platform: 'linux' }).map(({ file }) => file);
-  expect(found({ [variable]: '/moved' })).toEqual(
-    expect.arrayContaining([`/moved/${moved}`, `${home}/${usual}`]),
-  );
-  expect(found({ [variable]: 'relative' })).toEqual(found({}));
-});
