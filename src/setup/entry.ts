@@ -9,10 +9,10 @@
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
 import type { ConfigFile } from './clients.ts';
-import { endpointUrl } from '../client/endpoint-url.ts';
 import { isAppName } from '../ipc/wire/app-name.ts';
 import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
+import { endpointOf } from '../oauth/base/resource.ts';
 import {
   envNames,
   isDecisive,
@@ -54,8 +54,8 @@ export type Reading =
       readonly kind: 'bridge';
       /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
       readonly endpoint?: string;
-      readonly as?: string;
-      readonly account?: string;
+      readonly as?: string | undefined;
+      readonly account?: string | undefined;
       readonly other?: string;
     }
   /** `exposed`: names of what holds a secret in plain text. */
@@ -179,11 +179,10 @@ function bridged(
   // Setup writes none of them: with one, the same command may be another program.
   const member = Object.keys(entry).find((name) => runName.test(name) && !envNames.includes(name));
   if (member !== undefined) return left(`its member ${quoted(member)} says how it runs`);
-  if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
+  if (url === undefined || option !== '--as' || !isAppName(as ?? '')) return { kind: 'bridge' };
   try {
     const at = more.findLast(isAccount)?.replace(account, '');
-    const endpoint = endpointUrl(url).href;
-    return { kind: 'bridge', endpoint, as, ...(at === undefined ? {} : { account: at }) };
+    return { kind: 'bridge', endpoint: serverUrl(url), as, account: at };
   } catch {
     return { kind: 'bridge' };
   }
@@ -224,8 +223,7 @@ function readRemote(
   try {
     own = translated(args).args;
   } catch (error) {
-    if (!(error instanceof KeyturnError)) throw error;
-    return left(`${error.message} ${error.hint ?? ''}`.trim());
+    return refusedBy(error);
   }
   const headers: Header[] = [];
   const kept: string[] = [];
@@ -268,9 +266,13 @@ function switched(
   { env, ...kept }: Kept,
 ): OwnReading {
   if (reference.test(url)) return left('its URL has a variable in it');
-  const endpoint = plainUrl(url);
-  if (endpoint === undefined) return left('its URL is neither https nor on this computer');
-  if (isSecretUrl(endpoint.href)) return left('its URL contains a secret, which belongs in a header');
+  let endpoint: string;
+  try {
+    endpoint = serverUrl(url);
+  } catch (error) {
+    return refusedBy(error);
+  }
+  if (isSecretUrl(endpoint)) return left('its URL contains a secret, which belongs in a header');
   const headers = given.filter(({ name }) => !isMadeByBridge(name));
   if (headers.some(({ name }) => /^host$/i.test(name))) return left('it names another host in a header');
   const secrets = headers.filter(({ name, value }) => isSecretHeader(name, value));
@@ -289,16 +291,13 @@ function switched(
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
   const staying = Object.entries(env).filter(([name]) => named.has(name) || changesConnections(name));
   const common = { ...kept, args, env: Object.fromEntries(staying) };
-  return { kind: 'switch', endpoint: endpoint.href, ...(key ? { key } : {}), ...common };
+  return { kind: 'switch', endpoint, ...(key ? { key } : {}), ...common };
 }
 
-function plainUrl(text: string): URL | undefined {
-  try {
-    return endpointUrl(text);
-  } catch (error) {
-    if (error instanceof KeyturnError) return undefined;
-    throw error;
-  }
+/** Throws `invalid_resource`. */
+function serverUrl(text: string): string {
+  endpointOf(text, { allowInsecureLoopback: true });
+  return new URL(text).href;
 }
 
 /** `Bearer abc`, or the key without a scheme. Undefined for another form. */
@@ -315,6 +314,11 @@ const unknownEnv: OwnReading = left('its env has an unknown form');
 
 function left(why: string): OwnReading {
   return { kind: 'left', why };
+}
+
+function refusedBy(error: unknown): OwnReading {
+  if (!(error instanceof KeyturnError)) throw error;
+  return left(`${error.message} ${error.hint ?? ''}`.trim());
 }
 
 const unknownStart = left('it starts a command that Keyturn doesn’t know');

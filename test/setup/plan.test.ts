@@ -249,6 +249,16 @@ describe('keyturn setup', () => {
   });
 
   it.each([
+    ['fragment', `${endpoint}#`, 'mine'],
+    ['long URL', `${endpoint}/${'x'.repeat(2048)}`, 'mine'],
+    ['name', endpoint, '../mine'],
+  ])('takes no server and no name from an entry of its own with an odd %s', (_what, url, as) => {
+    const [command, ...args] = [...own.words, 'bridge', url, '--as', as];
+    const [finding] = read('cursor', entered({ command, args })).findings;
+    expect(finding).toEqual({ entry: 'notes', way: ['mcpServers', 'notes'], kind: 'bridge' });
+  });
+
+  it.each([
     [undefined, 'remove that variable'],
     ['/home/ada/kt', 'set that variable to "/home/ada/kt"'],
   ])('says whose home an entry of another one uses, from the home %s', (here, change) => {
@@ -318,7 +328,8 @@ describe('keyturn setup', () => {
     ['a resource for its sign-in', { url: endpoint, oauth_resource: endpoint }, /"oauth_resource"/],
     ['scopes of Kiro', { url: endpoint, oauthScopes: ['x'] }, /"oauthScopes"/],
     ['a helper of Codex', { url: endpoint, http_headers_helper: 'x' }, /"http_headers_helper"/],
-    ['http to another machine', { url: 'http://notes.example/mcp' }, /neither https nor on this computer/],
+    ['http to another machine', { url: 'http://notes.example/mcp' }, /plain http/],
+    ['no server’s URL', { url: `${endpoint}#part`, headers: { 'X-Api-Key': secret } }, /fragment/],
     [
       'a client secret for mcp-remote',
       { command: 'npx', args: ['mcp-remote', endpoint, '--static-oauth-client-info', `{"x":"${secret}"}`] },
