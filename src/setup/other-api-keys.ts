@@ -54,14 +54,18 @@ export async function leaveOtherApiKeys(
 
 async function storedKeys(ask: AskOwner | undefined): Promise<IsStored> {
   if (!ask) return async () => undefined;
-  const { apiKeys } = await ask('apiKey.list', {});
-  return async (resource, key) => {
-    if (!apiKeys.some((known) => known.resource === resource)) return undefined;
-    try {
-      return (await ask('apiKey.compare', { resource, ...key })).same;
-    } catch (error) {
-      if (error instanceof KeyturnError) return undefined;
-      throw error;
-    }
-  };
+  const listed = await unlessRefused(ask('apiKey.list', {}));
+  return async (resource, key) =>
+    listed?.apiKeys.some((known) => known.resource === resource)
+      ? (await unlessRefused(ask('apiKey.compare', { resource, ...key })))?.same
+      : undefined;
+}
+
+async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof KeyturnError) return undefined;
+    throw error;
+  }
 }
