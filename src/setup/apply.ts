@@ -20,6 +20,7 @@ export interface AppliedChange {
   readonly outcome: 'switched' | 'left';
   readonly as: string;
   readonly endpoint: string;
+  readonly account?: string | undefined;
   readonly why?: string;
   /** `vault`: its key moved there; `sealed`: only the backup has it, since the server offers a sign-in. */
   readonly secret?: 'vault' | 'sealed';
@@ -68,11 +69,11 @@ async function writeChange({ found, bytes }: FileChange): Promise<SkipReason | u
 
 function result(
   { config }: SurveyedConfig,
-  { entry, as, endpoint, key }: Switch,
+  { entry, as, endpoint, account, key }: Switch,
   standing: ApiKeyStanding | undefined,
   unwritten: SkipReason | undefined,
 ): AppliedChange {
-  const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
+  const common = { file: config.file, entry, as, endpoint, account, ...(key ? { exposed: key.header } : {}) };
   if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
   const moved = standing ? { secret: standing.secret } : {};
   return { ...common, ...moved, outcome: unwritten ? 'left' : 'switched', ...unwritten };

@@ -65,7 +65,8 @@ export type Reading =
       readonly endpoint: string;
       /** The name under which it pairs already. */
       readonly as?: string | undefined;
-      /** Of the bridge, behind the URL. */
+      readonly account?: string | undefined;
+      /** Of the bridge, behind the URL, the name and the account. */
       readonly args: readonly string[];
       readonly key?: FoundApiKey;
       /** Members that go. */
@@ -133,7 +134,8 @@ function readOnly(entry: Members, place: EntryPlace): OwnReading {
   return left('a header takes its value from a variable');
 }
 
-function started(entry: Members, { by, program, behind }: KeyturnStart, place: EntryPlace): OwnReading {
+function started(entry: Members, { by, program, ...start }: KeyturnStart, place: EntryPlace): OwnReading {
+  const behind = joined(start.behind);
   const reading = bridged(entry, behind, place);
   if (by === 'own') return reading;
   if (by === 'other') return reading.kind === 'bridge' ? { ...reading, other: program } : reading;
@@ -143,6 +145,14 @@ function started(entry: Members, { by, program, behind }: KeyturnStart, place: E
 
 const account = /^--account=(?!$)/;
 const isAccount = (word: string): boolean => account.test(word);
+const accountIn = (words: readonly string[]): string | undefined =>
+  words.findLast(isAccount)?.replace(account, '');
+
+/** `--account WORK` as `--account=WORK`. */
+const joined = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word, at) =>
+    words[at - 1] === '--account' ? [] : word === '--account' ? `${word}=${words[at + 1] ?? ''}` : word,
+  );
 
 /** An entry whose Keyturn is gone. Its words are read as those of mcp-remote: they may be a stranger's. */
 function madeNew(entry: Members, behind: readonly string[], place: EntryPlace): OwnReading {
@@ -151,9 +161,9 @@ function madeNew(entry: Members, behind: readonly string[], place: EntryPlace): 
   const words = behind.filter(
     (_, index) => index > 0 && (as === undefined || (index !== at && index !== at + 1)),
   );
-  const [accounts, others] = [words.filter(isAccount), words.filter((word) => !isAccount(word))];
+  const others = words.filter((word) => !isAccount(word));
   const reading = readRemote(entry, others, [], place);
-  return reading.kind === 'switch' ? { ...reading, as, args: [...accounts, ...reading.args] } : reading;
+  return reading.kind === 'switch' ? { ...reading, as, account: accountIn(words) } : reading;
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
@@ -181,8 +191,7 @@ function bridged(
   if (member !== undefined) return left(`its member ${quoted(member)} says how it runs`);
   if (url === undefined || option !== '--as' || !isAppName(as ?? '')) return { kind: 'bridge' };
   try {
-    const at = more.findLast(isAccount)?.replace(account, '');
-    return { kind: 'bridge', endpoint: serverUrl(url), as, account: at };
+    return { kind: 'bridge', endpoint: serverUrl(url), as, account: accountIn(more) };
   } catch {
     return { kind: 'bridge' };
   }

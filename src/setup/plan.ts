@@ -29,6 +29,7 @@ export interface Switch extends Standing {
   /** The name under which the bridge pairs. */
   readonly as: string;
   readonly endpoint: string;
+  readonly account?: string | undefined;
   readonly key?: FoundApiKey | undefined;
   /** It has no key, and whether its server wants a sign-in isn't known. */
   readonly isUnasked?: true;
@@ -77,7 +78,7 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   const reading = readEntry(place.members, { own, scope: config.scope });
   if (reading.kind === 'other') return undefined;
   if (reading.kind !== 'switch') return { ...standing, ...reading };
-  const { endpoint, key, gone, as = nameOf(config, place.way) } = reading;
+  const { endpoint, account, key, gone, as = nameOf(config, place.way) } = reading;
   const members = membersFor(config, place, reading, as, own);
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
@@ -95,18 +96,19 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
     ...own.words,
     ...Object.values(own.env),
   ]);
-  return { ...standing, kind: 'switch', as, endpoint, key, gone, edits, shown };
+  return { ...standing, kind: 'switch', as, endpoint, account, key, gone, edits, shown };
 }
 
 function membersFor(
   { dialect }: ConfigFile,
   { members }: Place,
-  { endpoint, args, drop, anchor, env }: Extract<Reading, { kind: 'switch' }>,
+  { endpoint, account, args, drop, anchor, env }: Extract<Reading, { kind: 'switch' }>,
   as: string,
   own: OwnCommand,
 ): Record<string, unknown> {
   const [command, ...before] = own.words;
-  const bridge = [...before, 'bridge', endpoint, '--as', as, ...args];
+  const accounts = account === undefined ? [] : [`--account=${account}`];
+  const bridge = [...before, 'bridge', endpoint, '--as', as, ...accounts, ...args];
   const isArray = dialect === 'array';
   const variables = { ...env, ...own.env };
   const gone = Object.fromEntries([anchor, ...drop].map((name) => [name, undefined]));

@@ -33,10 +33,18 @@ it.each([
   ['keyturn', behind],
 ])('lets an entry whose program is gone start this Keyturn, under the same name: %s', (command, args) => {
   const { findings, after } = read(entryOf({ command, args }));
-  expect(findings).toMatchObject([{ kind: 'switch', as: 'mine' }]);
+  expect(findings).toMatchObject([{ kind: 'switch', as: 'mine', account: 'work' }]);
   expect([command, ...args]).toContain(findings[0]?.gone);
   const written = { command: '/bin/node', args: ['/lib/keyturn.js', ...behind] };
   expect(JSON.parse(after)).toEqual({ mcpServers: { notes: written } });
+});
+
+it('reads an account that is a word of its own', () => {
+  const args = ['bridge', endpoint, '--as', 'mine', '--account', 'work'];
+  const { findings, after } = read(entryOf({ command: '/gone/keyturn', args }));
+  expect(findings).toMatchObject([{ kind: 'switch', account: 'work' }]);
+  expect(read(after).findings).toMatchObject([{ kind: 'bridge', account: 'work' }]);
+  expect(read(entryOf({ command: 'keyturn', args })).findings).toMatchObject([{ account: 'work' }]);
 });
 
 it('names the other Keyturn that an entry starts, and leaves the entry', () => {

@@ -102,13 +102,14 @@ it('setup asks for each account that entries of one server name, and shows the a
   const named = (name: string, account: string) => (text: string) =>
     text.replace(`"cursor-${name}"`, `$&, "--account=${account}"`);
   const accounts = [named('one', 'alice'), named('two', 'alice'), named('three', 'private')];
+  const gone = (text: string) => text.replace(/"[^"]*"(?=, "args": [^}]*"cursor-two")/, '"/gone/node"');
   writeFileSync(
     file,
-    accounts.reduce((text, change) => change(text), readFileSync(file, 'utf8')),
+    [...accounts, gone].reduce((text, change) => change(text), readFileSync(file, 'utf8')),
   );
 
-  const setup = inTerminal(home, [process.execPath, builtBin, 'setup']);
-  await setup.shows(/may "cursor-one", "cursor-two" be paired, and reach "[^"]*" as "alice"[^]*\[y\/N\] /);
+  const setup = inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
+  await setup.shows(/may "cursor-two", "cursor-one" be paired, and reach "[^"]*" as "alice"[^]*\[y\/N\] /);
   setup.type('y\n');
   await setup.shows(/may "cursor-three" be paired, and reach "[^"]*" as "private"[^]*\[y\/N\] /);
   setup.type('n\n');
