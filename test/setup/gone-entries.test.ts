@@ -1,4 +1,4 @@
-/** Entries of clients that start a Keyturn which is gone, or another one. */
+/** Entries of clients that start a Keyturn: this one, another one, one that is gone. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -24,6 +24,8 @@ function read(text: string) {
 }
 
 const entryOf = (notes: object): string => JSON.stringify({ mcpServers: { notes } });
+const ownEntry = (behind: readonly string[]): string =>
+  entryOf({ command: own.words[0], args: [own.words[1], ...behind] });
 
 const behind = ['bridge', endpoint, '--as', 'mine', '--account=work', '--header', 'X-Team: blue'];
 it.each([
@@ -44,7 +46,7 @@ it('reads an account that is a word of its own', () => {
   const { findings, after } = read(entryOf({ command: '/gone/keyturn', args }));
   expect(findings).toMatchObject([{ kind: 'switch', account: 'work' }]);
   expect(read(after).findings).toMatchObject([{ kind: 'bridge', account: 'work' }]);
-  expect(read(entryOf({ command: 'keyturn', args })).findings).toMatchObject([{ account: 'work' }]);
+  expect(read(ownEntry(args)).findings).toMatchObject([{ account: 'work' }]);
 });
 
 it('names the other Keyturn that an entry starts, and leaves the entry', () => {
@@ -64,4 +66,13 @@ it.each([
   const { findings, after } = read(text);
   expect(findings).toMatchObject([{ kind: 'left', gone: '/gone/keyturn' }]);
   expect(after).toBe(text);
+});
+
+it.each([
+  ['fragment', `${endpoint}#`, 'mine'],
+  ['long URL', `${endpoint}/${'x'.repeat(2048)}`, 'mine'],
+  ['name', endpoint, '../mine'],
+])('takes no server and no name from an entry with an odd %s', (_what, url, as) => {
+  const { findings } = read(ownEntry(['bridge', url, '--as', as]));
+  expect(findings).toEqual([{ entry: 'notes', way: ['mcpServers', 'notes'], kind: 'bridge' }]);
 });

@@ -249,16 +249,6 @@ describe('keyturn setup', () => {
   });
 
   it.each([
-    ['fragment', `${endpoint}#`, 'mine'],
-    ['long URL', `${endpoint}/${'x'.repeat(2048)}`, 'mine'],
-    ['name', endpoint, '../mine'],
-  ])('takes no server and no name from an entry of its own with an odd %s', (_what, url, as) => {
-    const [command, ...args] = [...own.words, 'bridge', url, '--as', as];
-    const [finding] = read('cursor', entered({ command, args })).findings;
-    expect(finding).toEqual({ entry: 'notes', way: ['mcpServers', 'notes'], kind: 'bridge' });
-  });
-
-  it.each([
     [undefined, 'remove that variable'],
     ['/home/ada/kt', 'set that variable to "/home/ada/kt"'],
   ])('says whose home an entry of another one uses, from the home %s', (here, change) => {
