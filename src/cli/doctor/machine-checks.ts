@@ -163,7 +163,9 @@ function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] 
       ignored,
       'authorities.ignored',
       'NODE_EXTRA_CA_CERTS of this terminal is not the file whose authorities the broker trusts.',
-      'keyturn settings set extraAuthorities "$NODE_EXTRA_CA_CERTS"',
+      settings.extraAuthorities === undefined
+        ? 'keyturn settings set extraAuthorities "$NODE_EXTRA_CA_CERTS"'
+        : 'To trust both, put the certificates of both into one file, then: keyturn settings set extraAuthorities FILE',
     ),
   ];
 }
