@@ -12,6 +12,6 @@ export class Subscribers {
   }
 
   tell(what: (typeof notifications)[number]): void {
-    for (const caller of this.#callers) if (caller.role === 'owner') caller.notify(what, {});
+    for (const caller of this.#callers) caller.notify(what, {});
   }
 }

@@ -49,14 +49,14 @@ const receipts = strings.receipts;
 export const receiptWords = (kind: string): string =>
   (Object.hasOwn(receipts, kind) ? receipts[kind] : undefined) ?? kind;
 
-type ReceiptTextProps = Pick<Receipt, 'receipt' | 'nextTry' | 'triedUntil' | 'liveUntil' | 'endedAt'>;
+type ReceiptTextProps = Pick<Receipt, 'receipt' | 'nextTryAt' | 'triedUntil' | 'liveUntil' | 'endedAt'>;
 
-export function ReceiptText({ receipt, nextTry, triedUntil, liveUntil, endedAt }: ReceiptTextProps) {
+export function ReceiptText({ receipt, nextTryAt, triedUntil, liveUntil, endedAt }: ReceiptTextProps) {
   return (
     <>
       <span class="receipt">{receiptWords(receipt)}</span>
       <span class="instants small">
-        <Instant name="nextTry" at={nextTry} />
+        <Instant name="nextTry" at={nextTryAt} />
         <Instant name="triedUntil" at={triedUntil} />
         <Instant name="liveUntil" at={liveUntil} />
         <Instant name="ended" at={endedAt} />

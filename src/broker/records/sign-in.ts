@@ -21,7 +21,7 @@ const revokedSchema = z.object({
   answer: z.enum(['confirmed', 'notOffered']).optional(),
   /** While pending: how often the server was asked in vain, and when it is asked next. */
   tries: z.number().int().optional(),
-  nextTry: z.number().optional(),
+  nextTryAt: z.number().optional(),
   /** While pending: the time that the server itself asked for (Retry-After). A restart doesn't shorten the wait. */
   notBefore: z.number().optional(),
 });

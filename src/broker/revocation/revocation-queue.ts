@@ -52,7 +52,7 @@ export class RevocationQueue implements VaultListener {
 
   /** Retries the revocations that are due. Never rejects. */
   async look(): Promise<void> {
-    await this.#run(({ state }, now) => (state.nextTry ?? 0) <= now);
+    await this.#run(({ state }, now) => (state.nextTryAt ?? 0) <= now);
   }
 
   /** Resolves when no try is under way. */

@@ -246,7 +246,7 @@ async function later(
     receipt: 'pending',
     endedAt: endOf(signIn, now),
     tries,
-    nextTry: Math.max(asked, now + backoffDelay(tries, firstPause, maxPause)),
+    nextTryAt: Math.max(asked, now + backoffDelay(tries, firstPause, maxPause)),
     notBefore: asked > now ? asked : undefined,
     answer,
   };

@@ -15,7 +15,7 @@ const run = defineCommand(
       project,
       'no-connect': {
         type: 'boolean',
-        summary: "don't pair, allow and sign in each entry now",
+        summary: "don't connect the clients now",
         more: '; so it is without a terminal',
       },
       yes: yesOption,

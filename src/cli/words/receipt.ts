@@ -10,8 +10,8 @@ const meanings = {
   confirmed: () => 'confirmed by the authorization server',
   notOffered: () =>
     'revoked here; the authorization server offers no revocation, or there was no refresh token to revoke. If there was one, it may stay valid: end it in your account there',
-  pending: ({ nextTry, triedUntil }) =>
-    `revoked here; the authorization server could not be reached yet. Keyturn tries again${at(', next at', nextTry)}${at(', until', triedUntil)}`,
+  pending: ({ nextTryAt, triedUntil }) =>
+    `revoked here; the authorization server could not be reached yet. Keyturn tries again${at(', next at', nextTryAt)}${at(', until', triedUntil)}`,
   abandoned: () =>
     'revoked here; the authorization server never confirmed it, and Keyturn can no longer ask: end it in your account there',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
@@ -32,9 +32,9 @@ const labels: Readonly<Record<Receipt['receipt'], string>> = {
 };
 
 /** The same in a cell of a table; nothing for a sign-in that isn't revoked. */
-export function receiptNotes({ receipt, nextTry, liveUntil }: SignIn): string[] {
+export function receiptNotes({ receipt, nextTryAt, liveUntil }: SignIn): string[] {
   if (receipt === undefined) return [];
-  return [`${labels[receipt]}${at(', next try', nextTry)}${at(', tokens may live until', liveUntil)}`];
+  return [`${labels[receipt]}${at(', next try', nextTryAt)}${at(', tokens may live until', liveUntil)}`];
 }
 
 function at(words: string, seconds: number | undefined): string {

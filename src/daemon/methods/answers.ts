@@ -10,7 +10,7 @@ import { explainSignIn, lostRefreshOf, notableSkew } from '../../broker/explain.
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
-import { isApiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
+import { isApiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/sign-in.ts';
 import type { SignIn } from '../../broker/records/sign-in.ts';
 import type { SignIns } from '../../broker/records/sign-ins.ts';
@@ -64,12 +64,12 @@ function receiptOf(
 ): Partial<ResultOf<'signIn.revoke'>['revoked'][number]> {
   if (state.kind !== 'revoked') return {};
   const now = parts.clock.wall();
-  const { receipt, endedAt, nextTry } = state;
+  const { receipt, endedAt, nextTryAt } = state;
   return {
     receipt,
     endedAt: wholeSeconds(endedAt),
     liveUntil: liveUntil > now ? wholeSeconds(liveUntil) : undefined,
-    nextTry: nextTry && wholeSeconds(nextTry),
+    nextTryAt: nextTryAt && wholeSeconds(nextTryAt),
     triedUntil: receipt === 'pending' ? wholeSeconds(triedUntil(state)) : undefined,
   };
 }
@@ -216,7 +216,7 @@ function permissionAnswer(
     until: permission.until && wholeSeconds(permission.until),
     lastUsedAt: lastUsedAt && wholeSeconds(lastUsedAt),
   };
-  if (isApiKeySubject(permission.endpoint)) {
+  if (isApiKeyTarget(permission.endpoint)) {
     const key = apiKeys.shownOf(permission.endpoint);
     return key ? [{ resource: key.endpoint, apiKey: shownApiKey(key), decision, ...times }] : [];
   }

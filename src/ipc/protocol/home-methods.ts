@@ -202,7 +202,7 @@ export const homeMethods = {
 
   // The broker
   status: { ...ownersShow, params: empty, result: status },
-  subscribe: { ...ownersShow, who: 'any', params: empty, result: empty },
+  subscribe: { ...ownersShow, params: empty, result: empty },
   /** Where the user's command runs: the browser opens there, unless the broker is the app. */
   'display.set': { ...ownersShow, params: display, result: empty },
   /** Answers when every rotated token is in the vault. */

@@ -1,6 +1,6 @@
 /**
  * The methods of the wire, one row each, in files by subject; what each does is in daemon/methods/. The daemon's side only;
- * apps read answers with the guards of wire/.
+ * apps read answers with the guards of ../wire/.
  *
  * Invariants: a request reaches the broker only as the output of its `params` schema. Every text is bounded. Unknown
  * fields are dropped, so that a newer client can speak to an older broker.
@@ -26,10 +26,9 @@ export const methods = {
 
 export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
-export type ResultOf<M extends MethodName> = Unchanged<z.input<(typeof methods)[M]['result']>>;
+export type ResultOf<M extends MethodName> = DeepReadonly<z.input<(typeof methods)[M]['result']>>;
 
-/** An answer may show what its maker still has. */
-type Unchanged<T> = T extends object ? { readonly [K in keyof T]: Unchanged<T[K]> } : T;
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 type MethodOf<Effect> = {
   [M in MethodName]: (typeof methods)[M]['effect'] extends Effect ? M : never;
@@ -44,7 +43,7 @@ export function isMethod(value: string): value is MethodName {
   return Object.hasOwn(methods, value);
 }
 
-/** A method's row, with the flags that it leaves out. */
+/** A method's row, typed so that the flags that it leaves out can be read. */
 export function methodRow(method: MethodName): Method {
   return methods[method];
 }
@@ -69,9 +68,9 @@ export function changesLists(method: MethodName): boolean {
 /** Any answer may have one: a change is in effect, and something is left to do; or records are `notVerified`. */
 export const warned = z.object({ warning: z.string() });
 
-/** Said beside records that are shown before the document was verified. */
+/** Said beside records that are shown before the vault has verified the home's document. */
 export const notVerified =
   'not verified: the vault was not needed since the start, and this list is only what the file says.';
 
-/** The notifications that a subscriber gets. Each says only that a list should be read again. */
+/** The notifications that the owner gets after `subscribe`. Each says only that a list should be read again. */
 export const notifications = ['signIn.changed', 'request.changed', 'status.changed'] as const;

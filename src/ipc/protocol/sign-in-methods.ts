@@ -30,7 +30,7 @@ const receiptFields = {
   /** Until when an access token that was handed out may still work; absent where none can. */
   liveUntil: instant.optional(),
   /** While pending: when the issuer is asked next, and until when it is tried. */
-  nextTry: instant.optional(),
+  nextTryAt: instant.optional(),
   triedUntil: instant.optional(),
 };
 

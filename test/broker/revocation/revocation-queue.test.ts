@@ -65,7 +65,7 @@ describe('a pending revocation', () => {
     const queue = await openQueue(rig);
     let before = forms().length;
     for (const longest of [2, 4, 8, 16, 32, 64, 128, 256, 360, 360].map((minutes) => minutes * minute)) {
-      const wait = (stateOf(rig).nextTry ?? 0) - rig.clock.now();
+      const wait = (stateOf(rig).nextTryAt ?? 0) - rig.clock.now();
       expect(wait).toBeGreaterThanOrEqual(longest * 0.75);
       expect(wait).toBeLessThanOrEqual(longest);
       rig.clock.advance(wait - 1);

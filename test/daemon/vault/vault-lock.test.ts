@@ -88,7 +88,7 @@ describe('locking', () => {
   it('refuses every request of local programs, and the owner’s requests for tokens', async () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
-    for (const method of ['token.get', 'token.reject', 'signIn.list', 'subscribe'] as const) {
+    for (const method of ['token.get', 'token.reject', 'signIn.list', 'signIn.show'] as const) {
       expect(() => vaultLock.admit(client, method)).toThrow(expect.objectContaining(locked));
     }
     expect(() => vaultLock.admit(owner, 'token.get')).toThrow(expect.objectContaining(locked));

@@ -84,7 +84,7 @@ export const exampleSignIns: readonly SignIn[] = [
     state: 'revoked',
     receipt: 'pending',
     endedAt: ago(61 * minute),
-    nextTry: ahead(26 * minute),
+    nextTryAt: ahead(26 * minute),
     triedUntil: ahead(30 * day - 61 * minute),
     liveUntil: ahead(12 * minute),
     lastRefreshedAt: ago(2 * hour),

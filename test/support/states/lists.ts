@@ -163,7 +163,7 @@ export const troubled: Lists = {
           state: 'revoked',
           receipt,
           endedAt: ago(hour),
-          nextTry: ahead(hour),
+          nextTryAt: ahead(hour),
           triedUntil: ahead(48 * hour),
           liveUntil: ahead(hour),
         }),
