@@ -102,7 +102,7 @@ describe('a hint', () => {
         scope: [evil],
         isMore: false,
         signIn: undefined,
-        wasAsked: false,
+        wasDismissed: false,
       };
       expect(typed(consentRequired(asked).hint)).toEqual([
         'app allow',

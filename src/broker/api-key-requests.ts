@@ -12,7 +12,7 @@ import { covering } from './consent/current-permissions.ts';
 import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { HandedApiKey, TokenRequest } from './request.ts';
-import { apiKeySubject } from './records/api-key.ts';
+import { apiKeyTarget } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 import { stillPending } from './refusals/pending-refusals.ts';
@@ -117,7 +117,7 @@ function wantedKey(key: ApiKey, { appId, appProcess, interaction, isDetached }: 
   return {
     appId,
     appProcess,
-    endpoint: apiKeySubject(key),
+    endpoint: apiKeyTarget(key),
     apiKey: key,
     scope: [],
     interaction,

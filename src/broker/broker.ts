@@ -101,18 +101,18 @@ export class Broker {
 
   /**
    * The user revoked what the app may do there: what it still asks is answered with a refusal, and it may ask again.
-   * `subject`: the endpoint, or for an API key what its permission is stored under.
+   * `target`: the endpoint, or for an API key what its permission is stored under.
    */
-  withdrawAt(appId: string, subject: string): void {
+  withdrawAt(appId: string, target: string): void {
     const { apiKeys, approvalRequests } = this.parts;
-    const key = apiKeys.shownOf(subject);
+    const key = apiKeys.shownOf(target);
     // Its URL was accepted when it was asked for, whatever the settings say now.
     const policy = { allowInsecureLoopback: true };
     this.detached.endAllOf(appId, (resource) =>
-      key ? exactEndpoint(resource, policy) === key.endpoint : endpointOf(resource, policy) === subject,
+      key ? exactEndpoint(resource, policy) === key.endpoint : endpointOf(resource, policy) === target,
     );
     for (const { id, question } of approvalRequests.list())
-      if (isAskedBy(question, appId, subject)) approvalRequests.answer(id, 'dismiss');
+      if (isAskedBy(question, appId, target)) approvalRequests.answer(id, 'dismiss');
   }
 
   /** The canonical endpoint for what a user typed. Throws `invalid_resource`. */
@@ -134,7 +134,7 @@ export class Broker {
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
   async login({ resource, timeout, signal, ...asked }: LoginRequest): Promise<SignIn> {
     const endpoint = this.canonical(resource);
-    this.consent.signingIn(endpoint);
+    this.consent.userActed(endpoint);
     this.userActed(endpoint);
     const deadline = new RequestDeadline(this.parts.clock, timeout, signal);
     try {

@@ -58,7 +58,7 @@ export class Rejections {
     return { isReplaced: false };
   }
 
-  /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamed`). */
+  /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamedByServer`). */
   hadTokenRejected({ id }: SignIn): boolean {
     return this.#suspects.has(id);
   }

@@ -144,7 +144,7 @@ export class RequestSignIns {
    * A sign-in for this app alone, with no more than its permission, where a refresh can't narrow the shared one
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
-  async signInForThisAppAlone(permitted: PermittedRequest, shared: SignIn): Promise<void> {
+  async ownSignIn(permitted: PermittedRequest, shared: SignIn): Promise<void> {
     const { wanted, pending, permission } = permitted;
     const { endpoint, request } = pending;
     const { signIns } = this.#parts;

@@ -16,7 +16,7 @@ import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './approval-requests/answer.ts';
 import { answerInTime } from './approval-requests/approval-requests.ts';
 import type { AppProcess } from './approval-requests/app-process.ts';
-import { apiKeySubject } from './records/api-key.ts';
+import { apiKeyTarget } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
 
 export interface UrlRequest {
@@ -79,7 +79,7 @@ export class ShownUrls {
     // By tokens or by an API key; what was denied of either is denied here.
     const allowed = [
       ...allPermissions(this.#parts, wanted),
-      ...(key ? allPermissions(this.#parts, { ...wanted, endpoint: apiKeySubject(key), apiKey: key }) : []),
+      ...(key ? allPermissions(this.#parts, { ...wanted, endpoint: apiKeyTarget(key), apiKey: key }) : []),
     ];
     if (allowed.length === 0) throw notAllowed(name, endpoint);
     const retryAfter = this.#waits.left(appId);

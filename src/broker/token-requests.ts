@@ -6,8 +6,8 @@
  * granted scopes lie within its permission, as literal sets. A token belongs to a sign-in, which is found by the endpoint
  * that led there, never by a name, and goes only to apps whose permission names that sign-in.
  *
- * A valid token in memory is answered without any I/O and without any `await`, as a plain value. This is an invariant:
- * nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on
+ * A valid token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission has
+ * given no token yet or the MCP server must be asked first. This is an invariant: nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on
  * meanwhile. Then its outcome is `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
@@ -20,7 +20,7 @@ import { covering, coveringOrThrow } from './consent/current-permissions.ts';
 import type { Covering } from './consent/current-permissions.ts';
 import {
   chooseSignIn,
-  scopesMissingFor,
+  lostScopesNeeded,
   scopesToNarrowTo,
   requireEndpoint,
   requireSameResource,
@@ -40,10 +40,10 @@ import type { RequestSignIns } from './request-sign-ins.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
-import { renewedToken } from './tokens/token-source.ts';
+import { tokenFromSource } from './tokens/token-source.ts';
 import type { TokenNeed } from './tokens/token-source.ts';
 
-/** A request starts again after each sign-in, card or lost race; if it starts more often, something flaps. */
+/** A request starts again after each sign-in, approval or lost race; if it starts more often, something flaps. */
 const maxTries = 6;
 
 /** What one try comes to. `again`: permission or sign-in may have changed, so the next try begins from the start. */
@@ -120,10 +120,10 @@ export class TokenRequests {
    */
   async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
     const { temporary } = this.#parts;
-    let spent = temporary.countUsedOnce(pending.wanted.appId);
+    let spent = temporary.countSpent(pending.request.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
-      // Read again each time: signing in may have set the account in `wanted`.
+      // Read again each time: signing in may have set `signInId` in `wanted`.
       const { wanted, deadline } = pending;
       if (tries === 0 && !begun && !covering(this.#parts, wanted))
         await this.#consent.askUnlessAllowed(wanted, deadline);
@@ -135,7 +135,7 @@ export class TokenRequests {
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
-        const spentNow = temporary.countUsedOnce(wanted.appId);
+        const spentNow = temporary.countSpent(pending.request.appId);
         const mayAsk = reasonOf(error) === 'consent_required' && wanted.interaction !== 'never';
         if (spentNow <= spent || !mayAsk) throw error;
         [spent, tries] = [spentNow, -1];
@@ -149,13 +149,14 @@ export class TokenRequests {
     this.#parts.pause.throwIfPaused();
     const { wanted, endpoint, deadline } = pending;
     const signIns = this.#signInsFor(pending);
+    const [longestLasting] = permissions;
     const choice = chooseSignIn(signIns, wanted, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#tokenOf({ pending, wanted, permission: choice.permission }, choice.signIn);
       case 'signIn':
         return againAfter(
-          this.#signIns.signIn({ pending, wanted, permission: permissions[0] }, choice.signIn),
+          this.#signIns.signIn({ pending, wanted, permission: longestLasting }, choice.signIn),
         );
       case 'choose':
         return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
@@ -168,7 +169,7 @@ export class TokenRequests {
         throw unknownAccount(
           endpoint,
           choice.account,
-          wanted.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
+          pending.request.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
         );
     }
   }
@@ -181,7 +182,7 @@ export class TokenRequests {
       : signIns.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
-  /** A token of this sign-in; or a new sign-in, if this one isn't active or lacks scopes. */
+  /** A token of this sign-in. If it isn't active or lacks scopes, it is renewed first. */
   #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
     const { pending, wanted, permission } = permitted;
     if (signIn.state.kind !== 'active') {
@@ -189,8 +190,8 @@ export class TokenRequests {
         ? this.#tryRefreshAgain(permitted, signIn)
         : againAfter(this.#signIns.signIn(permitted, signIn));
     }
-    const missing = scopesMissingFor(signIn, permission, wanted.scope);
-    if (missing.length > 0) return againAfter(this.#signIns.regainScopes(permitted, signIn, missing));
+    const lost = lostScopesNeeded(signIn, permission, wanted.scope);
+    if (lost.length > 0) return againAfter(this.#signIns.regainScopes(permitted, signIn, lost));
     if (!isWithin(wanted.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
     if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(signIn))
       return this.#askServerFirst(permitted, signIn);
@@ -238,13 +239,13 @@ export class TokenRequests {
     const token = cache.get(signIn.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, signIn);
     if (!token || !isFresh(token, clock.now(), minimumValidity))
-      return this.#refreshedToken(permitted, signIn, { cached: token, narrow });
+      return this.#handOutFromSource(permitted, signIn, { cached: token, narrow });
     return hasWaited
       ? this.#handOutIfUnchanged(permitted, signIn, token)
       : this.#handOut(permitted, signIn, token);
   }
 
-  async #refreshedToken(
+  async #handOutFromSource(
     permitted: PermittedRequest,
     signIn: SignIn,
     { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
@@ -253,9 +254,9 @@ export class TokenRequests {
     const { minimumValidity } = request;
     if (lacksCompanySignIn(this.#parts, signIn)) return againAfter(this.#signIns.signIn(permitted, signIn));
     const need = { cached, narrow, minimumValidity, deadline };
-    const token = await renewedToken(this.#parts, signIn, need);
+    const token = await tokenFromSource(this.#parts, signIn, need);
     if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, signIn));
-    if (token === 'separateSignIn') return againAfter(this.#signIns.signInForThisAppAlone(permitted, signIn));
+    if (token === 'ownSignIn') return againAfter(this.#signIns.ownSignIn(permitted, signIn));
     return token === 'changed' ? again : this.#handOutIfUnchanged(permitted, signIn, token);
   }
 
@@ -283,7 +284,7 @@ export class TokenRequests {
     const signIn = signIns.byId(id);
     const isAllowed = covering(this.#parts, wanted)?.includes(permission) === true;
     if (!signIn || !isAllowed || !cache.holds(id, token)) return undefined;
-    return scopesMissingFor(signIn, permission, wanted.scope).length > 0 ? undefined : signIn;
+    return lostScopesNeeded(signIn, permission, wanted.scope).length > 0 ? undefined : signIn;
   }
 
   #handOut(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
@@ -309,11 +310,7 @@ export class TokenRequests {
     return this.#answerWith({ pending, wanted, permission: bound }, signIn, token);
   }
 
-  #answerWith(
-    { pending, wanted, permission }: PermittedRequest,
-    signIn: SignIn,
-    token: AccessToken,
-  ): Outcome {
+  #answerWith({ pending, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { id, resource, account, issuer } = signIn;
@@ -325,7 +322,7 @@ export class TokenRequests {
     pause.throwIfPaused();
     if (!request.isCallerGone) {
       temporary.used(permission, tokenId);
-      token.handedTo.add(wanted.appId);
+      token.handedTo.add(request.appId);
       apps.used(permission, clock.wall());
       // A row of the audit log names a token by a MAC over all of it, which is computed once.
       token.fingerprint ??= audit.fingerprint(accessToken);
@@ -346,7 +343,7 @@ async function againAfter(work: Promise<void>): Promise<Outcome> {
   return again;
 }
 
-/** In the order of the sign-ins. */
+/** The oldest sign-in's first. */
 const accountsIn = (signIns: readonly SignIn[]): string[] => [
   ...new Set(signIns.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
 ];

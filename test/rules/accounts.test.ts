@@ -64,7 +64,7 @@ describe('a step-up that comes back as another account', () => {
     await answered(all, 'account', 'approve');
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({
-      signIn: { account: 'bob', otherAccounts: ['alice'], isAnother: true },
+      signIn: { account: 'bob', otherAccounts: ['alice'], isAboutAccountOnly: true },
     });
     await answered(all, 'allow', 'approve');
     expect(await asked).toMatchObject({ account: 'bob', scope: expect.arrayContaining(['write']) });

@@ -117,7 +117,7 @@ describe('an MCP server that names another authorization server', () => {
     await followed(world, rig.pages.at(-1) ?? '');
     // Its sign-in is another one than the program's permission names.
     const card = await rig.question('allow');
-    expect(card.question).toMatchObject({ signIn: { issuer: second.issuer, isAnother: true } });
+    expect(card.question).toMatchObject({ signIn: { issuer: second.issuer, isAboutAccountOnly: true } });
     rig.parts.approvalRequests.answer(card.id, 'approve');
     expect((await asked).issuer).toBe(second.issuer);
   });

@@ -46,7 +46,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     );
   }
   refuseWider(question, terms);
-  if (asBefore === true && question.hasEarlierPermission?.() !== true) throw nothingBefore(question.appName);
+  if (asBefore === true && question.canAllowAsBefore?.() !== true) throw nothingBefore(question.appName);
   if (run !== true && once !== true) return;
   if (question.isDetached === true) {
     throw new KeyturnError('invalid_request', `${question.appName} can’t be allowed once or for one run.`, {

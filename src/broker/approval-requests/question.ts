@@ -98,7 +98,7 @@ export interface OfferedSignIn {
   /** Other accounts that the app uses there now. */
   readonly otherAccounts: readonly string[];
   /** The app may already reach the server; the question is only about the account. */
-  readonly isAnother: boolean;
+  readonly isAboutAccountOnly: boolean;
 }
 
 /** A setting that was changed outside Keyturn, as it may be shown. */
@@ -139,9 +139,9 @@ export type Question =
       /** Of the URL that the app asks for, with its question mark: shown, and no part of the permission. */
       readonly query?: string;
       /**
-       * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
+       * The question is about the endpoint's API key, and about no token. `target`: what its permission is stored under.
        */
-      readonly apiKey?: ShownApiKey & { readonly subject: string };
+      readonly apiKey?: ShownApiKey & { readonly target: string };
       /** What an approval allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
       /** The sign-in to use; an approval names it in the permission. Absent if nobody has signed in yet. */
@@ -154,7 +154,7 @@ export type Question =
       /** The app runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the app has a permission there now, which an approval "as before" could keep. */
-      readonly hasEarlierPermission?: () => boolean;
+      readonly canAllowAsBefore?: () => boolean;
     }
   | {
       readonly kind: 'pair';
@@ -240,9 +240,9 @@ export type Question =
       readonly appProcess: AppProcessView;
     };
 
-/** Whether an app asks it about a server. `subject`: the endpoint, or what the permission for its API key is stored under. */
-export function isAskedBy(question: Question, appId: string, subject: string): boolean {
+/** Whether an app asks it about a server. `target`: the endpoint, or what the permission for its API key is stored under. */
+export function isAskedBy(question: Question, appId: string, target: string): boolean {
   if (!('appId' in question) || question.appId !== appId || !('endpoint' in question)) return false;
   const apiKey = question.kind === 'allow' ? question.apiKey : undefined;
-  return (apiKey?.subject ?? question.endpoint) === subject;
+  return (apiKey?.target ?? question.endpoint) === target;
 }

@@ -6,8 +6,8 @@
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
- * open, the card closes; that never grants more than the command said. After a request that wasn't approved, the app
- * waits before its next approval request, each time longer.
+ * open, the card closes; that never grants more than the command said. After a request that the user dismissed,
+ * or that was withdrawn, the app waits before its next one, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
 import { union } from '../../oauth/base/scope.ts';
@@ -55,8 +55,8 @@ export class Consent {
     this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
-  /** Without an app's request: if an app's requests were only about that server, its wait ends. */
-  signingIn(endpoint: string): void {
+  /** If an app's requests were only about that server, its wait ends. */
+  userActed(endpoint: string): void {
     this.#waits.userActed(endpoint);
   }
 
@@ -114,14 +114,14 @@ export class Consent {
         appName,
         endpoint: wanted.apiKey?.endpoint ?? wanted.endpoint,
         query: wanted.apiKey ? undefined : wanted.query || undefined,
-        apiKey: wanted.apiKey && { ...shownApiKey(wanted.apiKey), subject: wanted.endpoint },
+        apiKey: wanted.apiKey && { ...shownApiKey(wanted.apiKey), target: wanted.endpoint },
         scope: offer.scope.length > 0 ? offer.scope : undefined,
         signIn: offer.namedSignIn,
         appProcess,
         proxied: apps.isProxied(wanted.appId) || undefined,
         isDetached: wanted.isDetached || undefined,
-        forward: apps.originOf(wanted.appId),
-        hasEarlierPermission: () => this.changes.permissionToKeep(wanted) !== undefined,
+        forward: apps.forwardOf(wanted.appId),
+        canAllowAsBefore: () => this.changes.permissionAsBefore(wanted) !== undefined,
       },
       signal,
     ).catch((error: unknown) => {
@@ -149,9 +149,9 @@ export class Consent {
     switch (decision.verdict) {
       case 'void':
         await this.changes.noteInAuditLog(wanted, 'void', shown.scope);
-        return this.#refuseUnapproved(wanted, false);
+        return this.#refuseUnapproved(wanted);
       case 'dismiss':
-        return this.#refuseUnapproved(wanted, true);
+        return this.#refuseUnapproved(wanted, { wasDismissed: true });
       case 'deny':
         await this.changes.deny(wanted);
         throw consentDenied(this.#parts, wanted);
@@ -164,10 +164,10 @@ export class Consent {
   }
 
   /** Refuses the request, unless the user allowed it by a command, which closed the card. */
-  #refuseUnapproved(wanted: WantedAccess, wasAsked: boolean): void {
+  #refuseUnapproved(wanted: WantedAccess, { wasDismissed = false } = {}): void {
     if (covering(this.#parts, wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);
-    throw consentRequired(this.#parts, wanted, wasAsked);
+    throw consentRequired(this.#parts, wanted, wasDismissed);
   }
 }
 
@@ -188,10 +188,10 @@ function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readon
   const signIn = serving(signIns, wanted, allowed);
   const others = signIns.all().filter(({ id }) => named.includes(id) && id !== signIn?.id);
   const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
-  const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
+  const isAnyScope = asked.length === 0 || allowed.some((had) => had.scope === undefined);
   const granted = [...others, ...(signIn ? [signIn] : [])].map(({ scope }) => scope);
   return {
-    scope: isOpen ? union(...granted, asked) : asked,
+    scope: isAnyScope ? union(...granted, asked) : asked,
     signInIds: union(named, signIn ? [signIn.id] : []),
     namedSignIn: signIn && {
       id: signIn.id,
@@ -199,7 +199,7 @@ function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readon
       account: signIn.account,
       isKeyBound: signIn.isKeyBound ?? false,
       otherAccounts: others.map(({ account }) => account),
-      isAnother: wanted.signInId !== undefined,
+      isAboutAccountOnly: wanted.signInId !== undefined,
     },
   };
 }

@@ -15,7 +15,7 @@ import * as refusals from '../refusals/refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
 
 /**
- * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
+ * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's target
  * (records/api-key.ts), and permissions and denials are looked up under that.
  */
 export interface WantedAccess extends WantedSignIn, Need {
@@ -75,14 +75,14 @@ export function consentDenied(
   return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn);
 }
 
-/** `wasAsked`: a card about it was open, and got no approval. */
+/** `wasDismissed`: the user dismissed a card about it. */
 export function consentRequired(
   parts: BrokerParts,
   wanted: WantedAccess,
-  wasAsked: boolean = false,
+  wasDismissed: boolean = false,
 ): KeyturnError {
   const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
-  if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key, wasAsked);
+  if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key, wasDismissed);
   const current = allPermissions(parts, wanted);
   // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
   const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
@@ -92,6 +92,6 @@ export function consentRequired(
     scope: [...new Set([...kept, ...scope])],
     isMore: current.length > 0,
     signIn: signInId === undefined ? undefined : parts.signIns.byId(signInId),
-    wasAsked,
+    wasDismissed,
   });
 }

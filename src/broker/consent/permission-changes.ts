@@ -115,7 +115,7 @@ export class PermissionChanges {
   }
 
   /** What an approval "as before" adds to: the permission on disk, else a temporary one with an end time; never a denial. */
-  permissionToKeep(place: AppAtEndpoint): Permission | undefined {
+  permissionAsBefore(place: AppAtEndpoint): Permission | undefined {
     const { appId, endpoint } = place;
     const onDisk = permissionOnDisk(this.#parts, place);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
@@ -141,7 +141,7 @@ export class PermissionChanges {
    * ended or changed since it was read, the approval is void, and the app has to ask again.
    */
   async #allowAsBefore(wanted: WantedAccess, allowed: ApprovedOffer): Promise<void> {
-    const before = this.permissionToKeep(wanted);
+    const before = this.permissionAsBefore(wanted);
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
     const after = before && this.#widened(wanted, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
@@ -226,7 +226,7 @@ export class PermissionChanges {
     for (const { id, question } of this.#parts.approvalRequests.list()) {
       if (question.kind !== 'allow' || !isAskedBy(question, permission.appId, permission.endpoint)) continue;
       const { scope = [], signIn } = question;
-      const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
+      const need = { scope, signInId: signIn?.isAboutAccountOnly ? signIn.id : undefined };
       if (isDenied(permission, need) || covers(permission, need)) {
         this.#parts.approvalRequests.answer(id, 'dismiss');
       }
@@ -241,10 +241,10 @@ const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([ap
 /** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
 export function permissionRow(
   keys: Pick<ApiKeys, 'shownOf'>,
-  subject: string,
+  target: string,
   outcome: string,
 ): { readonly event: 'permission'; readonly outcome: string; readonly endpoint: string } {
-  const key = keys.shownOf(subject);
-  if (!key) return { event: 'permission', outcome, endpoint: subject };
+  const key = keys.shownOf(target);
+  if (!key) return { event: 'permission', outcome, endpoint: target };
   return { event: 'permission', outcome: `key: ${outcome}`, endpoint: key.endpoint };
 }

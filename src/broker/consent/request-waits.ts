@@ -2,7 +2,7 @@
  * How long an app has to wait until it may ask the user again after a request that got no approval, so that it can't fill
  * the screen with cards. A card is a request as the user sees it.
  *
- * Invariant: each card that the user denies or puts off, or that the app withdraws, doubles this app's next wait.
+ * Invariant: each card that the user dismisses, or that the app withdraws, doubles this app's next wait.
  * Cards that end together count once. Only these end the wait: an approval, a permission for the app, or a sign-in at the only
  * server its cards named.
  */

@@ -220,7 +220,7 @@ export function scopesToNarrowTo(signIn: SignIn, permission: Permission): string
 }
 
 /** Lost scopes that a request needs: what it names, or else all that its permission gives. */
-export function scopesMissingFor(
+export function lostScopesNeeded(
   { lostScope = [] }: SignIn,
   permission: { readonly scope?: readonly string[] | undefined },
   wanted: readonly string[],

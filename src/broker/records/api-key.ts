@@ -37,12 +37,12 @@ export const apiKeyRules: RecordRules<ApiKey> = {
   itemsOf: ({ item }) => [item],
 };
 
-const subjectPrefix = 'key:';
+const targetPrefix = 'key:';
 
 /** Instead of an endpoint. No endpoint looks like this, so that no permission for tokens gives a key, nor the reverse. */
-export const apiKeySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
+export const apiKeyTarget = ({ id }: Pick<ApiKey, 'id'>): string => `${targetPrefix}${id}`;
 
-export const isApiKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);
+export const isApiKeyTarget = (target: string): boolean => target.startsWith(targetPrefix);
 
 /** What a card and a list show of a key, besides its endpoint. */
 export interface ShownApiKey {
@@ -85,10 +85,10 @@ export class ApiKeys {
     return this.#file.items.find((key) => key.id === id);
   }
 
-  /** For lists and rows of the log: the key whose permission is stored under `subject`. Verified or not. */
-  shownOf(subject: string): ApiKey | undefined {
-    if (!isApiKeySubject(subject)) return undefined;
-    return this.#file.readable.find((key) => apiKeySubject(key) === subject);
+  /** For lists and rows of the log: the key whose permission is stored under `target`. Verified or not. */
+  shownOf(target: string): ApiKey | undefined {
+    if (!isApiKeyTarget(target)) return undefined;
+    return this.#file.readable.find((key) => apiKeyTarget(key) === target);
   }
 
   /** The value, if it was read already. */

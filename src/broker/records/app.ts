@@ -151,7 +151,7 @@ export class Apps {
   }
 
   /** Where a forwarded app runs, verified or not; undefined for one of this machine. */
-  originOf(id: string): ForwardOrigin | undefined {
+  forwardOf(id: string): ForwardOrigin | undefined {
     return this.#file.shown.find((app) => app.id === id)?.forward;
   }
 

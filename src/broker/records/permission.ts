@@ -13,7 +13,7 @@ import type { RecordList } from '../../store/home-document.ts';
 
 export const permissionSchema = z.object({
   appId: z.string(),
-  /** The canonical endpoint; for an API key the key's subject (api-key.ts), which no endpoint looks like. */
+  /** The canonical endpoint; for an API key its target (api-key.ts), which no endpoint looks like. */
   endpoint: z.string(),
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),

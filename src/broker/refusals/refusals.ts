@@ -49,16 +49,16 @@ export function apiKeyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
 const unapproved = 'you denied it or did not answer.';
 const deniedOnce = 'A denial that is not remembered is for one request, and the app may ask again';
 
-/** `wasAsked`: a card about it was open, and got no approval. */
-export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasAsked: boolean): KeyturnError {
+/** `wasDismissed`: the user dismissed a card about it. */
+export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasDismissed: boolean): KeyturnError {
   const what = `the API key for ${endpoint}`;
   return new KeyturnError(
     'consent_required',
-    wasAsked
+    wasDismissed
       ? `${name} asked for ${what}; ${unapproved}`
       : `${name} asks for ${what}, which you have not allowed.`,
     {
-      rule: wasAsked ? deniedOnce : 'Each API key needs a permission; one for tokens gives no API key',
+      rule: wasDismissed ? deniedOnce : 'Each API key needs a permission; one for tokens gives no API key',
       hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
     },
   );
@@ -97,8 +97,8 @@ interface MissingAccess {
   readonly isMore: boolean;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
-  /** A card about it was open, and got no approval. */
-  readonly wasAsked: boolean;
+  /** The user dismissed a card about it. */
+  readonly wasDismissed: boolean;
 }
 
 export function consentRequired({
@@ -107,7 +107,7 @@ export function consentRequired({
   scope,
   isMore,
   signIn,
-  wasAsked,
+  wasDismissed,
 }: MissingAccess): KeyturnError {
   const what = signIn
     ? `a token of the account ${quoted(signIn.account)} at ${endpoint}`
@@ -115,12 +115,12 @@ export function consentRequired({
       ? `more than its permission for ${endpoint} covers`
       : `a token for ${endpoint}`;
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
-  const problem = wasAsked
+  const problem = wasDismissed
     ? `${name} asked for ${what}; ${unapproved}`
     : `${name} asks for ${what}, which you have not allowed.`;
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
-    rule: wasAsked ? deniedOnce : missing,
+    rule: wasDismissed ? deniedOnce : missing,
     hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}`,
   });
 }

@@ -31,11 +31,11 @@ export interface TokenNeed {
  * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this app
  * alone gives a token with just these scopes. Throws what the refresher throws.
  */
-export async function renewedToken(
+export async function tokenFromSource(
   parts: SourceParts,
   signIn: SignIn,
   need: TokenNeed,
-): Promise<AccessToken | 'changed' | 'signIn' | 'separateSignIn'> {
+): Promise<AccessToken | 'changed' | 'signIn' | 'ownSignIn'> {
   const { clock, refresher } = parts;
   const { cached, narrow, minimumValidity, deadline } = need;
   if (!signIn.hasRefreshToken) return unrefreshable(parts, signIn, cached, minimumValidity);
@@ -46,7 +46,7 @@ export async function renewedToken(
     const isFromServer = error instanceof Unreachable || isRefusal(error);
     if (isFromServer && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
-    if (error instanceof NarrowsPermanently) return 'separateSignIn';
+    if (error instanceof NarrowsPermanently) return 'ownSignIn';
     throw error;
   }
 }

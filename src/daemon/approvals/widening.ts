@@ -9,7 +9,7 @@ import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
-import { apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
+import { apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
@@ -112,7 +112,7 @@ export function keyPermissionChange(broker: Broker, params: ApiKeyPermissionPara
   const appId = apps.resolve(params.app);
   const decided = {
     appId,
-    endpoint: apiKeySubject(requireKey(broker, params.resource)),
+    endpoint: apiKeyTarget(requireKey(broker, params.resource)),
     decision: params.decision,
     createdAt: clock.wall(),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
@@ -125,9 +125,9 @@ export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): bo
   const { apps, permissions, clock } = broker.parts;
   const appId = apps.resolve(params.app);
   const key = requireKey(broker, params.resource);
-  const refused = denialOf(broker, appId, apiKeySubject(key));
+  const refused = denialOf(broker, appId, apiKeyTarget(key));
   if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
-  const held = permissions.find(appId, apiKeySubject(key), clock.wall());
+  const held = permissions.find(appId, apiKeyTarget(key), clock.wall());
   return held?.decision !== 'allow' || !endsBy(params.until, held.until);
 }
 
@@ -234,7 +234,7 @@ export function keyDenialEndRequest(
   key: ApiKey,
   until?: number,
 ): CommandApproval | undefined {
-  const request = denialEndRequest(broker, appId, apiKeySubject(key), until);
+  const request = denialEndRequest(broker, appId, apiKeyTarget(key), until);
   return request && { ...request, endpoint: key.endpoint, apiKey: shownApiKey(key) };
 }
 

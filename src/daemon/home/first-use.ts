@@ -5,7 +5,7 @@
  * Invariant: denials and a pause are never removed. All that is removed ends at once, in one document.
  */
 import { quoted } from '../../base/errors.ts';
-import { apiKeySubject } from '../../broker/records/api-key.ts';
+import { apiKeyTarget } from '../../broker/records/api-key.ts';
 import { isLiving } from '../../broker/records/sign-in.ts';
 import type { Records } from '../../broker/records/records.ts';
 import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
@@ -23,9 +23,9 @@ const maxLines = 10;
 export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
   const { signIns, registrations, apps, permissions, exceptions, proxies, keys } = records;
   const nameOf = (id: string): string => apps.items.find((app) => app.id === id)?.name ?? id;
-  const placeOf = (subject: string): string => {
-    const key = keys.items.find((one) => apiKeySubject(one) === subject);
-    return key ? `the API key for ${key.endpoint}` : subject;
+  const placeOf = (target: string): string => {
+    const key = keys.items.find((one) => apiKeyTarget(one) === target);
+    return key ? `the API key for ${key.endpoint}` : target;
   };
   const all: Record<AllowedGroup['what'], readonly string[]> = {
     signIns: signIns.items

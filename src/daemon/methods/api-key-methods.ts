@@ -5,7 +5,7 @@
  * owner asked not to look. What ends a key ends the permissions for it.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { isSamePlace, apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
+import { isSamePlace, apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { wholeSeconds } from '../../base/clock.ts';
@@ -42,14 +42,14 @@ export const apiKeyMethods = {
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
     const { decided, from } = approved ?? keyPermissionChange(broker, params);
     // Race: while the card was open, the user may have set another key there, or removed it.
-    if (decided.endpoint !== apiKeySubject(requireKey(broker, params.resource)))
+    if (decided.endpoint !== apiKeyTarget(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);
     await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);
   },
 
   'apiKey.permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
-    await revokePermission(broker, appId, apiKeySubject(requireKey(broker, resource)), 'revoked');
+    await revokePermission(broker, appId, apiKeyTarget(requireKey(broker, resource)), 'revoked');
   },
 } satisfies Partial<Handlers>;
 
@@ -104,9 +104,9 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
 }
 
 async function removePermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
-  const subject = apiKeySubject(key);
-  parts.temporary.endAllFor(subject);
-  await parts.permissions.removeAllFor(subject);
+  const target = apiKeyTarget(key);
+  parts.temporary.endAllFor(target);
+  await parts.permissions.removeAllFor(target);
 }
 
 function anotherKey(resource: string): KeyturnError {
@@ -120,8 +120,8 @@ function anotherKey(resource: string): KeyturnError {
 function keyAnswer({ parts }: Broker, key: ApiKey): ResultOf<'apiKey.list'>['apiKeys'][number] {
   const { apiKeys, permissions, temporary, apps, clock } = parts;
   const wall = clock.wall();
-  const subject = apiKeySubject(key);
-  const allowed = [...permissions.shownFor(subject, wall), ...temporary.forEndpoint(subject, wall)];
+  const target = apiKeyTarget(key);
+  const allowed = [...permissions.shownFor(target, wall), ...temporary.forEndpoint(target, wall)];
   const rejectedAt = apiKeys.rejectedAt(key.id);
   return {
     resource: key.endpoint,

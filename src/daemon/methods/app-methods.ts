@@ -81,7 +81,7 @@ export async function removeClient(
 }
 
 /**
- * `endpoint`: what the permission is stored under, for an API key its subject.
+ * `endpoint`: what the permission is stored under, for an API key its target.
  *
  * Where the user denied nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
  * `not_found` if there is none.

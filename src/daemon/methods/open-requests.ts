@@ -148,12 +148,12 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<App
 /** Whose tokens an approval allows. */
 function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<ApprovalRequestAnswer> {
   if (!signIn) return {};
-  const { issuer, account, isKeyBound, otherAccounts, isAnother } = signIn;
+  const { issuer, account, isKeyBound, otherAccounts, isAboutAccountOnly } = signIn;
   return {
     issuer: spelled(issuer),
     account,
     tokenType: isKeyBound ? 'DPoP' : 'Bearer',
-    accounts: isAnother ? otherAccounts : undefined,
+    accounts: isAboutAccountOnly ? otherAccounts : undefined,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Broker } from '../../broker/broker.ts';
 import { noApiKey } from '../../broker/refusals/refusals.ts';
 import type { AppChallenge, HandedApiKey, Token, TokenRequest } from '../../broker/request.ts';
-import { isApiKeySubject, apiKeySubject } from '../../broker/records/api-key.ts';
+import { isApiKeyTarget, apiKeyTarget } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
@@ -77,11 +77,11 @@ export const tokenMethods = {
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
     const appId = brokerAppId(caller);
     const endpoint = broker.canonical(resource);
-    const subjects = subjectsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
-    if (subjects.length === 0) throw noApiKey(endpoint);
-    const refused = subjects.find((subject) => denialOf(broker, appId, subject));
-    if (refused !== undefined) throw deniedByUser(broker, appId, { endpoint, subject: refused });
-    await releaseAll(broker, appId, subjects);
+    const targets = targetsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
+    if (targets.length === 0) throw noApiKey(endpoint);
+    const refused = targets.find((target) => denialOf(broker, appId, target));
+    if (refused !== undefined) throw deniedByUser(broker, appId, { endpoint, target: refused });
+    await releaseAll(broker, appId, targets);
   },
 } satisfies Partial<Handlers>;
 
@@ -104,27 +104,27 @@ async function keyOrToken(
 }
 
 /** What permissions of these kinds stand under; none for a key where there is no key. */
-function subjectsAt(
+function targetsAt(
   { parts }: Broker,
   { endpoint, url }: { readonly endpoint: string; readonly url: string },
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
   const key = kinds.includes('apiKey') ? parts.apiKeys.forUrl(url) : undefined;
-  return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [apiKeySubject(key)] : [])];
+  return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [apiKeyTarget(key)] : [])];
 }
 
 /** Throws `not_found` if the app has none of them. */
-async function releaseAll(broker: Broker, appId: string, subjects: readonly string[]): Promise<void> {
+async function releaseAll(broker: Broker, appId: string, targets: readonly string[]): Promise<void> {
   const missing: unknown[] = [];
-  for (const subject of subjects) {
+  for (const target of targets) {
     try {
-      await revokePermission(broker, appId, subject, 'released');
+      await revokePermission(broker, appId, target, 'released');
     } catch (error) {
       if (reasonOf(error) !== 'not_found') throw error;
       missing.push(error);
     }
   }
-  if (missing.length === subjects.length) throw missing[0];
+  if (missing.length === targets.length) throw missing[0];
 }
 
 function keyAnswer({ apiKey: key, value }: HandedApiKey): ResultOf<'token.get'> {
@@ -163,10 +163,10 @@ function tokenAnswer(broker: Broker, token: Token): Answer {
 function deniedByUser(
   { parts }: Broker,
   appId: string,
-  { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
+  { endpoint, target }: { readonly endpoint: string; readonly target: string },
 ): KeyturnError {
   const name = parts.apps.nameOf(appId);
-  const [what, option] = isApiKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
+  const [what, option] = isApiKeyTarget(target) ? ['the API key for', ' --api-key'] : ['something at', ''];
   return new KeyturnError('not_permitted', `The user denied ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
     hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,

@@ -33,7 +33,7 @@ describe('a program without permission', () => {
     const card = await question('allow');
     expect(card.question).toEqual({
       kind: 'allow',
-      hasEarlierPermission: expect.any(Function),
+      canAllowAsBefore: expect.any(Function),
       appId: 'editor',
       appName: 'editor',
       endpoint,

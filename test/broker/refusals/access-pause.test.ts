@@ -1,7 +1,7 @@
 /** The owner pauses all access: what the running broker refuses meanwhile, and when a pause is over. */
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
 import { describe, expect, it } from 'vitest';
-import { apiKeySubject } from '../../../src/broker/records/api-key.ts';
+import { apiKeyTarget } from '../../../src/broker/records/api-key.ts';
 import { brokerRig, signedInRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
@@ -51,7 +51,7 @@ describe('a pause of all access', () => {
     const { endpoint } = rig;
     const { apiKeys, pause, clock } = rig.parts;
     const key = await apiKeys.set({ endpoint, header: 'x-api-key' }, 'aKey', { setAt: 1 });
-    await rig.allow('editor', [], apiKeySubject(key));
+    await rig.allow('editor', [], apiKeyTarget(key));
     apiKeys.clear();
     const { signal } = new AbortController();
     const asked = {

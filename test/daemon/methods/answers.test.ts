@@ -36,7 +36,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
       account: 'bob@notes.example',
       isKeyBound: false,
       otherAccounts: [],
-      isAnother: false,
+      isAboutAccountOnly: false,
     };
     const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, signIn } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
