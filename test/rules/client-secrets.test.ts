@@ -116,6 +116,24 @@ describe('a client secret at a server that', () => {
     },
   );
 
+  it.each([
+    ['none', 'body null'],
+    [undefined, 's'],
+  ])('R-9: is sent in the body to a server that misses it, after a registration with %s', async (...row) => {
+    const [method, first] = row;
+    const { rig, authorizationServer } = await ground({
+      authorization: registered('s', { registeredAuthMethod: 'client_secret_post' }),
+    });
+    authorizationServer.bend.registrationAnswer = ({ body, status }) =>
+      json({ ...body, token_endpoint_auth_method: method }, status);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.has('client_secret') ? undefined : json({ message: 'Required parameter: client_secret' }, 422);
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([first, 'body s', 'body s']);
+  });
+
   it('R-9: is sent in the header to a server that refuses the body', async () => {
     const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
     authorizationServer.bend.registrationAnswer = (reply) =>

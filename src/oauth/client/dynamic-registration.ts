@@ -163,8 +163,8 @@ function processRegistration(
   }
   const answer = parsed.data;
   const tokenEndpointAuthMethod = authMethodOf(server, answer);
-  const clientSecret = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret;
-  const expiry = answer.client_secret_expires_at;
+  const clientSecret = answer.client_secret || undefined;
+  const expiry = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret_expires_at;
   return {
     registration: {
       issuer: server.issuer,
@@ -179,7 +179,7 @@ function processRegistration(
       // RFC 7591 §3.2.1: seconds; 0 is never.
       secretExpiresAt: clientSecret && expiry ? Math.floor(expiry) * 1000 : undefined,
     },
-    clientSecret: clientSecret || undefined,
+    clientSecret,
   };
 }
 

@@ -17,7 +17,7 @@ export interface RequestContent {
 }
 
 export interface SecretForm {
-  readonly name: 'basic' | 'named' | 'unescaped' | 'escaped' | 'post';
+  readonly name: 'basic' | 'named' | 'unescaped' | 'escaped' | 'post' | 'none';
   add(request: RequestContent): RequestContent;
 }
 
@@ -29,15 +29,17 @@ export function firstForm(client: OAuthClient, http: Pick<Http, 'secretForms'>):
 
 /** The forms to try after this reply to `first`. */
 export function formsAfter(client: OAuthClient, first: SecretForm, reply: HttpReply): readonly SecretForm[] {
-  const isUnrecognised = isClientUnrecognised(reply);
+  const isUnrecognised = isClientUnrecognised(reply) || speaksOf(/client[\s_-]?secret/i, reply);
   return formsOf(client)
     .filter(({ name }) => name !== first.name)
-    .filter(({ name }) => (name === 'named' ? speaksOfClientId(reply) : isUnrecognised));
+    .filter(({ name }) => (name === 'named' ? speaksOf(/client[\s_-]?id/i, reply) : isUnrecognised));
 }
 
 function usualForm(client: OAuthClient): SecretForm | undefined {
   const method = authMethod(client);
   if (method === 'client_secret_post') return post(client);
+  // The server registered no method and gave a secret all the same.
+  if (method === 'none' && client.clientSecret !== undefined) return { name: 'none', add: (sent) => sent };
   return method === 'client_secret_basic' ? basic(client, 'basic') : undefined;
 }
 
@@ -45,6 +47,7 @@ function usualForm(client: OAuthClient): SecretForm | undefined {
 function formsOf(client: OAuthClient): readonly SecretForm[] {
   const usual = usualForm(client);
   if (!usual) return [];
+  if (usual.name === 'none') return [usual, post(client)];
   const other = usual.name === 'post' ? otherPlace(client, 'client_secret_basic') : otherForm(client);
   return [usual, ...(usual.name === 'post' ? [] : [named(client)]), ...(other ? [other] : [])];
 }
@@ -75,12 +78,12 @@ function isClientUnrecognised(reply: HttpReply): boolean {
 const codesOfClient: readonly unknown[] = ['invalid_client', 'invalid_request', 'unauthorized_client'];
 
 /**
- * Some servers read the secret of Basic, and the id from the body alone, which they then miss. They say so by one of these
- * codes, or in words of their own. A page (HTML) says nothing about this request.
+ * Some servers read the id or the secret from the body alone, and then miss it. They say so by one of these codes, or in
+ * words of their own. A page (HTML) says nothing about this request.
  */
-function speaksOfClientId(reply: HttpReply): boolean {
+function speaksOf(what: RegExp, reply: HttpReply): boolean {
   const { status, text = '' } = reply;
-  if (![400, 401, 422].includes(status) || !/client[\s_-]?id/i.test(text)) return false;
+  if (![400, 401, 422].includes(status) || !what.test(text)) return false;
   const code = oauthError(reply)?.code;
   return code === undefined ? !/^\s*</.test(text) : codesOfClient.includes(code);
 }
@@ -99,7 +102,7 @@ function formEncoded(text: string): string {
 
 const keyOf = ({ registration }: OAuthClient): string => `${registration.issuer} ${registration.clientId}`;
 
-type Escaping = Exclude<SecretForm['name'], 'post' | 'named'>;
+type Escaping = Exclude<SecretForm['name'], 'post' | 'named' | 'none'>;
 
 const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
   /**
