@@ -12,7 +12,7 @@ export const secretName = /key|token|secret|auth|password|passwd|cookie|credenti
 const secretMember = /(?:key|token|secret|password|passwd|passphrase|credentials?|authorization|cookie)$/i;
 
 /** `${VAR}`, `$VAR`, `%VAR%`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
-export const reference = /\$\{|\$[A-Za-z_]|%[A-Za-z_]\w{2,}%|\{(?:env|file|input):/;
+export const reference = /\$\{|\$[A-Za-z_]|%[A-Z_][A-Z\d_]{2,}%|\{(?:env|file|input):/;
 
 const scheme = /^(?:bearer|basic|token)\s+\S/i;
 

@@ -297,6 +297,12 @@ describe('keyturn setup', () => {
     expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
   });
 
+  it('takes encoded bytes of a URL for no variable', () => {
+    expect(read('cursor', entered({ url: 'https://notes.example/caf%C3%A9s%20' }))).toMatchObject({
+      findings: [{ kind: 'switch' }],
+    });
+  });
+
   it('covers no command and no URL, whatever else the entry says', () => {
     const words = ['/bin/node', '/lib/keyturn.js', 'bridge', '--as', endpoint, 'cursor-notes'];
     const more = { env: Object.fromEntries(words.map((word, index) => [`A${index}`, word])), note: endpoint };
