@@ -109,12 +109,14 @@ function readOnly(entry: Members, place: EntryPlace): OwnReading {
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(baseName(word)));
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote), place);
+  // Zed once had an object there.
+  if (words.length === 0 && ('command' in entry || 'args' in entry))
+    return left('its command has an unknown form');
   if (url === undefined || words.length > 0)
     // A program in the place of the bridge is told a server's URL.
     return words.some((word) => /^https?:\/\//i.test(word)) && exposedIn({ args: words }).length > 0
       ? unknownStart
       : { kind: 'other' };
-  if ('command' in entry || 'args' in entry) return left('its command has an unknown form');
   const headerMembers = headerNames.filter((name) => name in entry);
   // opencode: `false` says that nobody signs in.
   const unknown = Object.keys(entry).find((name) => signInName.test(name) && entry[name] !== false);

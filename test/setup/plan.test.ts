@@ -97,7 +97,7 @@ describe('keyturn setup', () => {
     ]);
   });
 
-  it('keeps comments and other tables of a TOML file', () => {
+  it.each(['\n', '\r\n'])('keeps comments, other tables and line ends of a TOML file: %j', (end) => {
     const text = [
       'model = "o" # mine',
       'note = """',
@@ -116,7 +116,7 @@ describe('keyturn setup', () => {
       '[tui]',
       'theme = "x"',
       '',
-    ].join('\n');
+    ].join(end);
     const { findings, after } = read('codex', text);
     expect(findings).toMatchObject([
       { kind: 'switch', entry: 'notes', key: { header: 'X-Api-Key', value: secret } },
@@ -124,8 +124,8 @@ describe('keyturn setup', () => {
     ]);
     const args = (as: string): string =>
       `args = ["/lib/keyturn.js", "bridge", "${endpoint}", "--as", "codex-${as}"]`;
-    expect(after.split('\n')).toEqual([
-      ...text.split('\n').slice(0, 5),
+    expect(after.split(end)).toEqual([
+      ...text.split(end).slice(0, 5),
       'command = "/bin/node"',
       `${args('notes')} # by Ada`,
       'startup_timeout_sec = 30',
@@ -364,6 +364,7 @@ describe('keyturn setup', () => {
     [{ command: 'mcp-proxy', args: ['--headers', 'X-Token', secret, endpoint] }, ['X-Token']],
     [{ command: 'bridge', args: [`${endpoint}?api_key=${secret}`] }, ['URL']],
     [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
+    [{ command: { path: 'npx', args: ['mcp-remote', endpoint, '--header', bearer] } }, ['Authorization']],
   ];
   it.each(exposing)('names the secrets in plain text of an entry that it leaves: %j', (entry, exposed) => {
     expect(read('cursor', entered(entry)).findings).toMatchObject([{ kind: 'left', exposed }]);

@@ -46,7 +46,7 @@ export const tomlFormat: Format = {
     }
     const kept = members[anchor];
     const lines = kept === undefined ? added : [`${anchor} = ${written(kept)}`, ...added];
-    return [...edits, { from: anchored.from, to: anchored.to, text: lines.join('\n') }];
+    return [...edits, { from: anchored.from, to: anchored.to, text: lines.join(lineEnd(text)) }];
   },
 };
 
@@ -107,9 +107,12 @@ function tableEdits(text: string, items: readonly Item[], wanted: unknown): read
   }
   const missing = Object.entries(wanted).filter(([name]) => !values.some(({ key }) => key[0] === name));
   const header = items.find(({ kind }) => kind === 'table');
-  const lines = missing.map(([name, value]) => `\n${keyOf(name)} = ${written(value)}`).join('');
+  const lines = missing.map(([name, value]) => `${lineEnd(text)}${keyOf(name)} = ${written(value)}`).join('');
   return header && lines !== '' ? [...edits, { from: header.to, to: header.to, text: lines }] : edits;
 }
+
+/** The line end of the file: an editor, or Codex on Windows, may write CRLF. */
+const lineEnd = (text: string): string => /\r?\n/.exec(text)?.[0] ?? '\n';
 
 const assigned = ({ from, to }: Item, name: string, value: unknown): Edit => ({
   from,
