@@ -54,7 +54,7 @@ export class NoSystemd extends KeyturnError {
  * nobody owns systemd's name on. Any other complaint leaves that open.
  */
 const absent = [
-  /Failed to connect to .*bus.*: (?:No medium found|No such file or directory|Host is down|Connection refused)/,
+  /Failed to connect to .*bus.*: (?:No medium found|\$DBUS_\w+ and \$XDG_\w+ not defined|No such file or directory|Host is down|Connection refused)/,
   /Process org\.freedesktop\.systemd1 exited with status|The name org\.freedesktop\.systemd1 was not provided/,
 ];
 
