@@ -13,7 +13,7 @@ import type { Connection } from '../client/connection.ts';
 import { machineTime, type Time } from '../client/takeover.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
-import { duplicateId, userLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
+import { duplicateId, inputEnded, userLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
 import { lastAnswers, lastWords, maxRequests, slowBytes, parentLook } from './base/limits.ts';
 import {
   type Answer,
@@ -140,9 +140,10 @@ class Bridge {
 
   /** The input is over: what was asked before is answered, if anybody still reads. */
   async #answerLast(): Promise<void> {
+    const { stdout, time = machineTime } = this.#options;
     const answered = Promise.all([...this.#underWay.values()].map(({ answered: sent }) => sent));
-    if (this.#options.stdout.writable)
-      await Promise.race([answered, sleep(lastAnswers, undefined, { ref: false })]);
+    if (stdout.writable) await Promise.race([answered, time.sleep(lastAnswers)]).catch(() => undefined);
+    for (const id of this.#underWay.keys()) void this.#client.send(errorAnswer(id, inputEnded));
     this.#ended.resolve();
   }
 

@@ -49,6 +49,12 @@ export const tooManyRequests: RpcError = {
     'Keyturn: 1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
 };
 
+export const inputEnded: RpcError = {
+  code: -32_603,
+  message:
+    'Keyturn: the input ended, and the server gave no answer within 60 seconds after it. The request may have run.',
+};
+
 export const tooManySubscriptions: RpcError = {
   code: -32_603,
   message:

@@ -22,10 +22,11 @@ export const slowPiece = 250;
 export const parentLook = 400;
 
 /**
- * Milliseconds that requests under way have after the end of the input, for a script that pipes its requests in. A client
- * that ends is looked for meanwhile, and one that closes the pipe waits 2 s before it sends a signal.
+ * Milliseconds that requests under way have after the end of the input, for a script that pipes its requests in: the SDK's
+ * clients give up a request after so long. A client that ends is looked for meanwhile, and one that closes the pipe waits
+ * 2 s before it sends a signal.
  */
-export const lastAnswers = 5000;
+export const lastAnswers = 60_000;
 
 /** Milliseconds that the last words to the server may take after the client is gone. */
 export const lastWords = 500;

@@ -9,8 +9,8 @@ export interface Answer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: object };
 }
 
-export async function client(url: URL, transport?: TransportChoice) {
-  const rig = await startBridge(url, undefined, undefined, transport);
+export async function client(url: URL, transport?: TransportChoice, sleep?: () => Promise<void>) {
+  const rig = await startBridge(url, undefined, sleep, transport);
   const lines: string[] = [];
   const waiting = new Map<unknown, (answer: Answer) => void>();
   let rest = '';

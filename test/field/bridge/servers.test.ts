@@ -330,3 +330,12 @@ it('answers what was asked before the end of its input, and ends', async () => {
   expect((await answer).result).toBeDefined();
   await ended;
 });
+
+it('answers with an error what the server leaves open long after the end of its input', async () => {
+  const { url } = await serve(() => undefined);
+  const { ended, hello, toBridge } = await client(url, undefined, async () => undefined);
+  const answer = hello();
+  toBridge.end();
+  expect((await answer).error?.message).toContain('may have run');
+  await ended;
+});
