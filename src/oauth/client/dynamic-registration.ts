@@ -77,8 +77,12 @@ export async function registerDynamically(
   }
   if (last === undefined) throw new TypeError('no redirect URI was offered');
   if (last.status === 500) throw unreachableReply(http, last, { ...registering, url: endpoint }, unreachable);
-  const offered = refused.map(quoted).join(', ');
-  throw registrationFailed(server, `it accepts none of the redirect URIs ${offered}: ${describe(last)}`);
+  // Any other refusal may be of the client as such: some servers register only clients that they have a list of.
+  const isOfRedirect = refusesRedirect(oauthError(last));
+  const about = isOfRedirect
+    ? `it accepts none of the redirect URIs ${refused.map(quoted).join(', ')}: `
+    : '';
+  throw registrationFailed(server, about + describe(last));
 }
 
 interface ClientMetadata extends Pick<DynamicRegistration, 'scope'> {

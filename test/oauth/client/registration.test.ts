@@ -141,7 +141,7 @@ describe('registerDynamically', () => {
     { detail: 'must use HTTPS', status: 400 },
   ])('shows what the server says in a form of its own: %j', async (body) => {
     site.lay('/register', { status: 400, body });
-    expect((await refusalOf(() => register())).message).toContain('status 400 ("must use HTTPS")');
+    expect((await refusalOf(() => register())).message).toContain('client: status 400 ("must use HTTPS")');
   });
 
   it.each([
