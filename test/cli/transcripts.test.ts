@@ -72,6 +72,8 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'other servers': async (place, options) => {
     place.world = await openWorld(JSON.parse(options) as WorldOptions);
     place.worlds.push(place.world);
+    // As providers do, they grant what they are asked for.
+    delete place.world.authorizationServer.bend.grantedScopes;
     Object.assign(place.names, serversIn(place.world));
   },
   'the metadata says': ({ world }, members) =>
