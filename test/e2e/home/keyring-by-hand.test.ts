@@ -10,6 +10,14 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const script = `
 set -eu
 keyturn() { "$NODE" "$BIN" "$@"; }
+# The keyring ends with its bus.
+endBus() {
+  gdbus call --session -d org.freedesktop.DBus -o / -m org.freedesktop.DBus.GetConnectionUnixProcessID org.freedesktop.DBus |
+    grep -o '[0-9]*,' | tr -d , > pid
+  kill "$(cat pid)"
+  while grep -q '^State:.[^XZ]' "/proc/$(cat pid)/status" 2> none; do sleep 0.1; done
+}
+trap 'set +e; keyturn broker stop; endBus' EXIT
 # A broker that runs without a keyring, as after the error that leads to the page.
 ! keyturn app allow cli https://first.example/mcp 2> refused
 grep -q docs/guides/scripts-and-ci.md refused
@@ -20,10 +28,7 @@ for time in first second; do
   keyturn status | grep -A 1 '^vault'
   keyturn app list | grep -c 'https://'
   keyturn broker stop
-  gdbus call --session -d org.freedesktop.DBus -o / -m org.freedesktop.DBus.GetConnectionUnixProcessID org.freedesktop.DBus |
-    grep -o '[0-9]*,' | tr -d , > pid
-  kill "$(cat pid)"
-  while kill -0 "$(cat pid)" 2> none; do sleep 0.1; done
+  endBus
 done
 `;
 
@@ -36,6 +41,7 @@ it('a keyring that was started by hand opens the vault, also after the next star
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
     cwd: folder,
     encoding: 'utf8',
+    timeout: 200_000,
     env: {
       PATH: process.env['PATH'],
       HOME: folder,
