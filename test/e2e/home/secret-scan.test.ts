@@ -150,7 +150,7 @@ describe('no secret is found', { timeout: patience }, () => {
     pasting.types(foreign.href);
     await pasting.says('belongs to another sign-in');
     pasting.types(address.href);
-    await pasting.says('you are signed in to');
+    await pasting.says('as "default"');
     expect((await pasting.ended).code).toBe(0);
     await lookAround(home);
   });
