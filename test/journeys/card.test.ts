@@ -1,4 +1,4 @@
-/** A card that is loaded again. */
+/** A card that is loaded again, and one whose denial is remembered. */
 import { expect, it } from 'vitest';
 import { iconShows } from '../electron/rig.ts';
 import { ofFile } from '../support/lasting.ts';
@@ -6,7 +6,7 @@ import { asks } from '../support/processes/program.ts';
 import { openWorld } from '../support/world.ts';
 import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
-import { answerCard, button, newDesk, openCard, programOf, sitDown } from './person.ts';
+import { button, newDesk, openCard, programOf, sitDown } from './person.ts';
 
 const world = ofFile(() => openWorld());
 
@@ -18,7 +18,7 @@ const noteFirstLook = (name: string): string => `new MutationObserver((_changes,
   observer.disconnect();
 }).observe(document, { childList: true, subtree: true });`;
 
-it('a card answers nothing when it is loaded again, and has to be looked at again', async () => {
+it('a card that is loaded again restarts, and stays after a remembered denial', async () => {
   const desk = newDesk(world.caFile);
   await signInFor(desk.home, { agent: undefined });
   const seat = await sitDown(desk);
@@ -34,6 +34,10 @@ it('a card answers nothing when it is loaded again, and has to be looked at agai
   expect(await card.evaluate('window.firstLook')).toBe('disabled');
   expect(isAnswered).toBe(false);
   await iconShows(seat.app, 'waiting');
-  await answerCard(card, names.card.refuse);
-  await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
+  await card.getByLabel('Don’t ask again').check();
+  await button(card, names.card.refuse).click();
+  await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  // After a remembered denial the window stays: it offers to undo it.
+  await button(card, 'Undo').click();
+  await card.getByText('agent can ask for').waitFor();
 });
