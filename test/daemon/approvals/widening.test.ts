@@ -1,7 +1,7 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { decisionOf, denialOf, widensPermission } from '../../../src/daemon/approvals/widening.ts';
+import { decisionOf, denialEndRequest, widensPermission } from '../../../src/daemon/approvals/widening.ts';
 import { signInOf, nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
@@ -98,8 +98,11 @@ describe('a permission for an account', () => {
     expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
   });
 
-  it('needs a question if it ends an earlier refusal of accounts', async () => {
-    const { broker, appId } = await brokerWith({ deniedSignInIds: ['f'.repeat(16)] });
-    expect(denialOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
+  it('needs a question if it ends an earlier denial of accounts', async () => {
+    const accounts = ['f'.repeat(16)];
+    const { broker, appId, other } = await brokerWith({ deniedSignInIds: accounts });
+    const request = { command: 'endDenial', appName: 'editor', endpoint, accounts, until: end * 1000 };
+    expect(denialEndRequest(broker, appId, endpoint, end)).toMatchObject(request);
+    expect(denialEndRequest(broker, other, endpoint)).toBeUndefined();
   });
 });
