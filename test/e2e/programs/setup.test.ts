@@ -6,6 +6,8 @@ import { builtBin } from '../../support/built.ts';
 import { homeInWorld } from '../../support/home.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 
+const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0];
+
 it('setup connects an entry that failed before, and skips one that you denied', async () => {
   const { home, world, resource } = await homeInWorld();
   const user = home.env['HOME'] ?? '';
@@ -15,7 +17,6 @@ it('setup connects an entry that failed before, and skips one that you denied', 
   writeFileSync(file, JSON.stringify({ mcpServers: servers }));
   onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
   const setup = (...options: string[]) => inTerminal(home, [process.execPath, builtBin, 'setup', ...options]);
-  const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0] as unknown;
 
   const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
   const first = setup('--yes');
@@ -23,7 +24,7 @@ it('setup connects an entry that failed before, and skips one that you denied', 
   first.type('y\n');
   await first.shows(/may "cursor-other" be paired, [^]*\[y\/N\] /);
   first.type('n\n');
-  expect(await codeOf(first)).toBeGreaterThan(0);
+  expect(await codeOf(first)).toBe(6);
   expect(first.shown()).toContain('--as cursor-notes');
 
   isBack();
@@ -69,7 +70,7 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
   const first = setup();
   await first.shows(/may "cursor-notes", "kiro-notes" be paired, [^]*\[y\/N\] /);
   first.type('y\n');
-  await first.ended;
+  expect(await codeOf(first)).toBe(6);
 
   isBack();
   // The broker waits for a second or two before it asks that server again.
@@ -85,7 +86,7 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
   expect(asking.shown()).toContain('may "kiro-notes" be paired, and reach');
   expect(asking.shown()).not.toContain('"cursor-notes"');
   asking.type('y\n');
-  await asking.ended;
+  expect(await codeOf(asking)).toBe(0);
   expect(asking.shown()).toContain('kiro-notes may reach');
 });
 
@@ -113,7 +114,7 @@ it('setup asks for each account that entries of one server name, and shows the a
   setup.type('y\n');
   await setup.shows(/may "cursor-three" be paired, and reach "[^"]*" as "private"[^]*\[y\/N\] /);
   setup.type('n\n');
-  await setup.ended;
+  expect(await codeOf(setup)).toBe(4);
   expect(setup.shown()).toContain('cursor-two may reach');
   expect(setup.shown()).not.toContain('cursor-three may reach');
 });
