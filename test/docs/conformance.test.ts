@@ -14,11 +14,7 @@ it('each rule has one id', () => {
 });
 
 const text = z.string().min(1);
-const row = z.strictObject({
-  id: z.string().regex(/^[A-Z]+-\d+$/),
-  rule: text,
-  where: z.array(text).min(1),
-});
+const row = z.strictObject({ id: z.string().regex(/^[A-Z]+-\d+$/), rule: text, where: z.array(text).min(1) });
 const { rules } = z
   .strictObject({ rules: z.array(row).min(250) })
   .parse(JSON.parse(readFileSync(path.join(root, 'dev', 'conformance.json'), 'utf8')));

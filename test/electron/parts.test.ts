@@ -97,11 +97,7 @@ describe('start at login', () => {
     ['Electron with the app in a clone', '/clone/electron', false, '"/clone/electron" "/clone/main.js"'],
   ])('starts %s', async (_what, program, isPackaged, command) => {
     const home = temporaryFolder();
-    const env = {
-      XDG_CONFIG_HOME: home,
-      APPIMAGE: '/home/anna/Keyturn.AppImage',
-      APPDIR: '/tmp/.mount_key',
-    };
+    const env = { XDG_CONFIG_HOME: home, APPIMAGE: '/home/anna/Keyturn.AppImage', APPDIR: '/tmp/.mount_key' };
     const script = '/clone/main.js';
     await loginItem(app, { env, platform: 'linux', isPackaged, program, script }).set(true);
     const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');

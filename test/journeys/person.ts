@@ -42,11 +42,7 @@ export function newDesk(caFile: string, options: HomeOptions = {}, group?: Group
   const settings: HomeOptions = {
     vault: 'keychain',
     ...options,
-    env: {
-      NODE_EXTRA_CA_CERTS: caFile,
-      KEYTURN_BROWSER: `sh ${notingBrowser} ${notes}`,
-      ...options.env,
-    },
+    env: { NODE_EXTRA_CA_CERTS: caFile, KEYTURN_BROWSER: `sh ${notingBrowser} ${notes}`, ...options.env },
   };
   const home = group?.newHome(settings) ?? newHome(settings);
   const crossed: ReturnType<typeof crossedOf>[] = [];

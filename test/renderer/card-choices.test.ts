@@ -29,9 +29,7 @@ it('a card of 60 scopes can be allowed only after the last was in view', async (
     { length: 60 },
     (_, at) => `notes.part${at}:${at === 59 ? 'delete' : 'read'}`,
   ).join(' ');
-  const answer = exampleAnswer({
-    'request.list': { requests: [{ ...exampleQuestions.allow, scope }] },
-  });
+  const answer = exampleAnswer({ 'request.list': { requests: [{ ...exampleQuestions.allow, scope }] } });
   const { page } = await openWindow({ answer, hash: 'card', width: 480, height: 640 });
   await page.getByText('Scroll through all permissions before').waitFor();
   const allow = page.locator('.question button.primary');
@@ -75,16 +73,10 @@ describe('how long it is allowed', () => {
   async function cardOf({ had }: Card) {
     const { answers, answer } = notingAnswers({
       'request.list': { requests: [question] },
-      'app.list': {
-        apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
-      },
+      'app.list': { apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }] },
       'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], approver: 'app' },
     });
-    const { page } = await openWindow({
-      hash: 'card',
-      later: exampleLater(),
-      answer,
-    });
+    const { page } = await openWindow({ hash: 'card', later: exampleLater(), answer });
     await approvable(page);
     const choices = await choicesOf(page);
     const chosen = await page.locator(chosenChoice).innerText();

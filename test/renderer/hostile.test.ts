@@ -166,11 +166,7 @@ describe('hostile texts', () => {
             refusal: { reason: 'internal', message, hint: message, rule: message, retryAfter: 60 },
           }
         : answering(empty)(channel, {});
-    const { page } = await openWindow({
-      answer: refusing,
-      hash: 'servers',
-      width: 320,
-    });
+    const { page } = await openWindow({ answer: refusing, hash: 'servers', width: 320 });
     const alert = page.getByRole('alert');
     await alert.waitFor();
     const text = await alert.innerText();

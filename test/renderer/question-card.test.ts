@@ -164,9 +164,7 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
   await button(page, 'Allow').click();
   await gone(page);
   await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
-  expect(await clientsOf(broker)).toMatchObject({
-    apps: [{}, { permissions: [{ scope: 'notes:read' }] }],
-  });
+  expect(await clientsOf(broker)).toMatchObject({ apps: [{}, { permissions: [{ scope: 'notes:read' }] }] });
 });
 
 const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('app.list');

@@ -11,12 +11,7 @@ import { button, windowsOfTests, type PageWindow, type WindowOptions } from './p
 const openWindow = windowsOfTests();
 
 const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
-  openWindow({
-    answer: exampleAnswer(),
-    hash,
-    later: exampleLater(),
-    ...options,
-  });
+  openWindow({ answer: exampleAnswer(), hash, later: exampleLater(), ...options });
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
 

@@ -126,10 +126,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
     rig.clock.advance(anHour);
-    expect(await refused(rig.ask({ appId: 'reader', ...never }))).toMatchObject({
-      reason,
-      retryAfter: 1,
-    });
+    expect(await refused(rig.ask({ appId: 'reader', ...never }))).toMatchObject({ reason, retryAfter: 1 });
     expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     authorizationServer.bend.tokenRequest = () => answer;

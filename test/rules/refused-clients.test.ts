@@ -211,11 +211,7 @@ describe('a client ID metadata document that the server refuses', () => {
   it('Y-3: names the command that enters a client if the server registers nobody', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
-      authorization: {
-        ...refusing.authorization,
-        registration: 'absent',
-        unknownClients: 'invalid_client',
-      },
+      authorization: { ...refusing.authorization, registration: 'absent', unknownClients: 'invalid_client' },
     });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'client_rejected',

@@ -182,11 +182,7 @@ export class TestHome {
   #start(command: readonly string[], args: readonly string[], options: RunOptions): Running {
     const { stdin = '', env = {}, stdinStaysOpen = false, folder = path.join(this.#base, 'work') } = options;
     const [program = process.execPath, ...words] = command;
-    const child = spawn(program, words, {
-      cwd: folder,
-      env: clean({ ...this.env, ...env }),
-      stdio: 'pipe',
-    });
+    const child = spawn(program, words, { cwd: folder, env: clean({ ...this.env, ...env }), stdio: 'pipe' });
     // `oauth-client`, `unlock` and `api-key` read a client secret, a passphrase or an API key there.
     if (args[0] === 'oauth-client') keepSecret('client secret', stdin.trim());
     if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());

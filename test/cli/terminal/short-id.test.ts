@@ -12,9 +12,6 @@ it('stands for an id where it is one, or the only one that begins so', () => {
 
 it('is refused, with the ids it could be, where several begin so', () => {
   expect(() => wholeId('1a2b', ids)).toThrow(
-    expect.objectContaining({
-      reason: 'conflict',
-      message: '2 ids begin with "1a2b": 1a2b3c4d, 1a2b9999.',
-    }),
+    expect.objectContaining({ reason: 'conflict', message: '2 ids begin with "1a2b": 1a2b3c4d, 1a2b9999.' }),
   );
 });

@@ -9,11 +9,7 @@ export const entry = JSON.parse(readFileSync(process.argv[2], 'utf8')).mcpServer
 
 /** What every client here answers when a server asks its user or its model. */
 export const accepted = { action: 'accept', content: { colour: 'green' } };
-export const completion = {
-  model: 'small',
-  role: 'assistant',
-  content: { type: 'text', text: 'hello' },
-};
+export const completion = { model: 'small', role: 'assistant', content: { type: 'text', text: 'hello' } };
 
 /** The text of a tool's result; a result that says it is an error throws. */
 export function textOf({ content, isError }) {

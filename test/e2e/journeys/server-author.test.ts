@@ -10,10 +10,7 @@ import { Walk } from './walk.ts';
 const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user-agent.ts');
 
 it('a client signs in through the bridge and steps up at the printed servers', async () => {
-  const home = newHome({
-    vault: 'keychain',
-    env: { KEYTURN_BROWSER: `${process.execPath} ${userAgent}` },
-  });
+  const home = newHome({ vault: 'keychain', env: { KEYTURN_BROWSER: `${process.execPath} ${userAgent}` } });
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const resource = `http://127.0.0.1:${await freePort()}/mcp`;
   const walk = new Walk('server-author', home, {

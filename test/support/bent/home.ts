@@ -58,11 +58,7 @@ function homeOptions({ env: worldEnv }: BentWorld, options: BentHomeOptions): Ho
   return {
     ...(launcher === undefined ? {} : { launcher }),
     ...(vault === undefined ? {} : { vault }),
-    env: {
-      ...worldEnv,
-      ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
-      ...env,
-    },
+    env: { ...worldEnv, ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}), ...env },
   };
 }
 

@@ -34,11 +34,7 @@ export type AskedRegistration = z.infer<typeof registrationRequest>;
 export function answerRegistration(parts: Parts, request: RecordedRequest): Answer | undefined {
   const { bend, settings } = parts;
   if (settings.registration === 'absent') return undefined;
-  const hooks = {
-    answer: bend.registrationAnswer,
-    error: bend.registrationError,
-    status: 201,
-  };
+  const hooks = { answer: bend.registrationAnswer, error: bend.registrationError, status: 201 };
   return answerJson(parts, request, hooks, () => {
     const result = registrationRequest.safeParse(request.json);
     if (!result.success) throw new Refusal('invalid_client_metadata', 'the request is malformed');

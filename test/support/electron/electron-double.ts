@@ -56,9 +56,7 @@ export const session = {
 };
 
 export const nativeTheme = double.theme;
-export const screen = {
-  getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1280, height: 800 } }),
-};
+export const screen = { getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1280, height: 800 } }) };
 export const powerMonitor = double.power;
 export const net = { isOnline: (): boolean => double.isOnline };
 

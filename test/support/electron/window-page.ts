@@ -128,11 +128,7 @@ async function serve(page: Page, complain: (text: string) => void): Promise<void
       return route.abort();
     }
     const headers = { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' };
-    return route.fulfill({
-      body: await readFile(path.join(built, name)),
-      contentType: type,
-      headers,
-    });
+    return route.fulfill({ body: await readFile(path.join(built, name)), contentType: type, headers });
   });
 }
 

@@ -343,14 +343,7 @@ const explanation: ResultOn<'signIn.show'> = {
 };
 
 const proxies: ResultOn<'status'>['proxies'] = [
-  {
-    id: 'b7c1',
-    name: 'notes',
-    resource: notes,
-    port: 61_820,
-    state: 'open',
-    lastUsedAt: ago(3 * hour),
-  },
+  { id: 'b7c1', name: 'notes', resource: notes, port: 61_820, state: 'open', lastUsedAt: ago(3 * hour) },
   { id: 'b7c2', name: 'tickets', resource: tickets, port: 61_821, state: 'portTaken' },
 ];
 
@@ -369,13 +362,7 @@ const status: ResultOn<'status'> = {
   proxies,
   forwards: 0,
   unreadable: [],
-  homeState: {
-    state: 'checked',
-    approver: 'app',
-    hasOpenedVault: true,
-    isWaiting: false,
-    differing: [],
-  },
+  homeState: { state: 'checked', approver: 'app', hasOpenedVault: true, isWaiting: false, differing: [] },
   settings,
   log: { level: 'info', file: '/home/anna/.local/state/keyturn/broker.log', ok: true },
   unshielded: [],

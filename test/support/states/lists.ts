@@ -234,12 +234,7 @@ export const wrong: Lists = {
       hint: 'Sign in there again.',
     },
     insecureLoopback: true,
-    exceptions: [
-      {
-        server: longAddress,
-        names: ['no-pkce-metadata', 'audience', 'private-address'],
-      },
-    ],
+    exceptions: [{ server: longAddress, names: ['no-pkce-metadata', 'audience', 'private-address'] }],
     clocks: [{ issuer: longAddress, ahead: -75 }],
     unshielded: ['A crash may leave a file with Keyturn’s memory.'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
@@ -255,13 +250,7 @@ export const wrong: Lists = {
       differing: [{ name: 'httpsProxy', value: longAddress, inEffect: 'http://proxy.example:3128' }],
     },
     proxies: [
-      {
-        id: 'p1',
-        name: 'n'.repeat(32),
-        resource: longAddress,
-        port: 61_820,
-        state: 'failed',
-      },
+      { id: 'p1', name: 'n'.repeat(32), resource: longAddress, port: 61_820, state: 'failed' },
       { id: 'p2', name: 'notes', resource: longAddress, port: 61_821, state: 'starting' },
     ],
   }),
