@@ -2,8 +2,7 @@
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { ParamsOn } from '../../electron/bridge/channels.ts';
-import { connect } from '../../src/client/index.ts';
-import type { Connection } from '../../src/client/index.ts';
+import { connect, type Connection } from '../../src/client/index.ts';
 import { signInFor } from '../journeys/connected-home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';

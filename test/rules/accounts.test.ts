@@ -1,7 +1,6 @@
 /** As whom a sign-in is: the user's names for accounts, the server's subjects, and what a page is told of them. */
 import { describe, expect, it } from 'vitest';
-import type { Ground } from './ground.ts';
-import { ground, parameter, refused, stepUp } from './ground.ts';
+import { type Ground, ground, parameter, refused, stepUp } from './ground.ts';
 
 const openid = ['openid', 'read'];
 

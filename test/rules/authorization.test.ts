@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { exitCodes, reasons } from '../../src/base/errors.ts';
-import { html, redirectTo } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { html, redirectTo, type Answer } from '../support/bent/server.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests, words } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 

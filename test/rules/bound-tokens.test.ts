@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
-import { followed, ground, parameter, refused, reject, states } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { followed, ground, parameter, refused, reject, states, type Ground } from './ground.ts';
 
 const es256 = { dpop_signing_alg_values_supported: ['ES256'] };
 const rs256 = { dpop_signing_alg_values_supported: ['RS256'] };

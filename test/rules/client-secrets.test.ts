@@ -2,10 +2,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
-import { json } from '../support/bent/server.ts';
-import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import { anHour, enter, ground, refused, tokenRequests, states } from './ground.ts';
-import type { GroundOptions } from './ground.ts';
+import { json, type Answer, type RecordedRequest } from '../support/bent/server.ts';
+import { anHour, enter, ground, refused, tokenRequests, states, type GroundOptions } from './ground.ts';
 
 /** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
 function secretIn({ headers, form }: RecordedRequest): string {

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { json } from '../support/bent/server.ts';
 import type { ResourceMetadataPlace } from '../support/bent/protected-server.ts';
-import { ground, metadataPaths, parameter, refused, reject, states } from './ground.ts';
-import type { GroundOptions } from './ground.ts';
+import { ground, metadataPaths, parameter, refused, reject, states, type GroundOptions } from './ground.ts';
 
 const pathDocument = '/.well-known/oauth-protected-resource/mcp';
 const rootDocument = '/.well-known/oauth-protected-resource';

@@ -1,7 +1,6 @@
 /** MCP servers of the earlier revision, which publish no metadata about themselves. */
 import { describe, expect, it } from 'vitest';
-import { html } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { html, type Answer } from '../support/bent/server.ts';
 import { enter, ground, metadataPaths, parameter, refused, scopeOf, tokenRequests } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 

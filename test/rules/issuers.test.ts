@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import type { BentServer } from '../support/bent/server.ts';
-import { enter, followed, ground, parameter, refused, reject, states } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { enter, followed, ground, parameter, refused, reject, states, type Ground } from './ground.ts';
 
 /** An MCP server that names two, the world's own first. */
 async function two(): Promise<Ground & { readonly second: BentAuthorizationServer }> {

@@ -1,7 +1,6 @@
 /** What servers answer when something goes wrong, row by row: none of it costs the credentials that are there. */
 import { expect, it } from 'vitest';
-import { cutOff, html, json } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { cutOff, html, json, type Answer } from '../support/bent/server.ts';
 import { anHour, ground, keptItem, never, refused } from './ground.ts';
 
 const form: Answer = {

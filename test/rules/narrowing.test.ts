@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
-import { json } from '../support/bent/server.ts';
-import type { RecordedRequest } from '../support/bent/server.ts';
+import { json, type RecordedRequest } from '../support/bent/server.ts';
 import { anHour, ground, never, refused, reject, scopeOf, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 

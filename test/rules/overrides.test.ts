@@ -1,7 +1,6 @@
 /** Exceptions: each breaks a MUST for one server, so each is off until the owner sets it, and shown where it is on. */
 import { describe, expect, it } from 'vitest';
-import { ground, parameter, refused, rigIn, tokenRequests, states } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { ground, parameter, refused, rigIn, tokenRequests, states, type Ground } from './ground.ts';
 import { asClient, asOwner } from './wire.ts';
 
 type Name = 'issuer-mismatch' | 'no-resource' | 'no-pkce-metadata' | 'audience';

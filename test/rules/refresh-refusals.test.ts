@@ -1,8 +1,7 @@
 /** A refresh that the server refuses for a reason that no waiting fixes (RFC 6749 §5.2, RFC 8707 §2). */
 import { describe, expect, it } from 'vitest';
 import { explainSignIn } from '../../src/broker/explain.ts';
-import { json } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { json, type Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
 import { aWhile, anHour, enter, ground, keptItem, never, refreshes, refused, refusing } from './ground.ts';
 import { asOwner } from './wire.ts';

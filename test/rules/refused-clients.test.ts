@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../src/broker/approval-requests/question.ts';
 import { registeredAnswers } from '../../src/daemon/methods/oauth-clients.ts';
-import { turnOfEvents } from '../broker/rig.ts';
-import type { Rig } from '../broker/rig.ts';
+import { turnOfEvents, type Rig } from '../broker/rig.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { json } from '../support/bent/server.ts';
 import { enter, followed, forgotten, ground, parameter, refused, words } from './ground.ts';

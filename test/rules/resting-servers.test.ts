@@ -1,8 +1,7 @@
 /** Servers that can't serve now: how often they are asked, and what the program is told. */
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../support/bent/server.ts';
-import { ground, refused } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { ground, refused, type Ground } from './ground.ts';
 
 const busy = (status: number): Answer => ({ status, headers: { 'retry-after': '60' } });
 

@@ -1,7 +1,6 @@
 /** Which scopes a sign-in asks for, where servers and permissions name them in odd places. */
 import { describe, expect, it } from 'vitest';
-import { anHour, ground, refused, reject, scopeOf, stepUp, tokenRequests } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { anHour, ground, refused, reject, scopeOf, stepUp, tokenRequests, type Ground } from './ground.ts';
 
 const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
   challenge: { status, bearer: { error: 'insufficient_scope', ...(scope ? { scope: [...scope] } : {}) } },

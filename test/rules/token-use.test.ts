@@ -1,8 +1,7 @@
 /** Scopes, step-up, refresh and rejected tokens, as an MCP server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
-import { json } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { json, type Answer } from '../support/bent/server.ts';
 import {
   anHour,
   ground,

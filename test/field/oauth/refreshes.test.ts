@@ -1,7 +1,6 @@
 /** Refreshes that servers refuse in words of their own, or want in a form of their own. */
 import { describe, expect, it } from 'vitest';
-import { cutOff, html, json } from '../../support/bent/server.ts';
-import type { Answer } from '../../support/bent/server.ts';
+import { cutOff, html, json, type Answer } from '../../support/bent/server.ts';
 import {
   aWhile,
   anHour,

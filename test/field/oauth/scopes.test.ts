@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../../support/home.ts';
 import { json, type RecordedRequest } from '../../support/bent/server.ts';
-import { ground, parameter, refused, scopeOf } from '../../rules/ground.ts';
-import type { Ground, GroundOptions } from '../../rules/ground.ts';
+import { ground, parameter, refused, scopeOf, type Ground, type GroundOptions } from '../../rules/ground.ts';
 
 const offline = ['read', 'offline_access'];
 

@@ -7,8 +7,7 @@ import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
-import { authorizationOf, editor, redirectUri, registered, startServer } from './rig.ts';
-import type { Asked } from './rig.ts';
+import { authorizationOf, editor, redirectUri, registered, startServer, type Asked } from './rig.ts';
 import { portOf } from '../../support/servers/loopback-server.ts';
 import { ofFile } from '../../support/lasting.ts';
 

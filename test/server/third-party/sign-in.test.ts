@@ -5,8 +5,7 @@ import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import type { Browser, Page as Shown } from '../browser.ts';
 import { part } from '../parties.ts';
 import { authorizationOf, notes, redirectUri } from '../authorization/rig.ts';
-import { authorize, signIn, startFlow } from './rig.ts';
-import type { Bend } from './rig.ts';
+import { authorize, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 
 const flow = ofFile(async () => startFlow());

@@ -1,8 +1,7 @@
 /** A request to a home's broker from the test's own process, with the owner's key: a command would be a process each time. */
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { connectAsOwner } from '../../../src/client/connect.ts';
-import { methods } from '../../../src/ipc/protocol/methods.ts';
-import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { methods, type MethodName, type ParamsOf, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
 
 /** For what only sets up or looks. Starts no broker: rejects with `unpaired` or `broker_unreachable` where none runs. */

@@ -10,8 +10,7 @@ import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { ItemVault } from '../../../src/vault/item-vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
-import type { HomeOptions } from '../../vault/doubles.ts';
-import { bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
+import { type HomeOptions, bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
 
 /** A keychain that no broker's end empties. */
 export function lastingVault(home: Partial<HomeOptions> = {}): Vault {

@@ -12,8 +12,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { z } from 'zod';
 import { metadata, protect } from '../../../src/server/express.ts';
-import { protectedServer } from '../../../src/server/index.ts';
-import type { ProtectedServerOptions } from '../../../src/server/index.ts';
+import { protectedServer, type ProtectedServerOptions } from '../../../src/server/index.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 

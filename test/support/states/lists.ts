@@ -4,8 +4,7 @@
  */
 import type { ChannelName, Refusal, ResultOn } from '../../../electron/bridge/channels.ts';
 import { ago, ahead, emptyStatus, examplePreferences, exampleStatus, hour } from '../homes/example-desk.ts';
-import { longAddress, longName, scopesOf } from './questions.ts';
-import type { Question } from './questions.ts';
+import { longAddress, longName, scopesOf, type Question } from './questions.ts';
 
 export type Lists = { readonly [C in ChannelName]?: ResultOn<C> };
 type SignIn = ResultOn<'signIn.list'>['signIns'][number];

@@ -2,10 +2,8 @@
 import type { BrowserContext } from 'playwright';
 import { window as words } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
-import { drawn, openPage, settled } from '../electron/window-page.ts';
-import type { Answer, WindowOptions } from '../electron/window-page.ts';
-import { answerIn, isCardState } from './states.ts';
-import type { DeskState } from './states.ts';
+import { drawn, openPage, settled, type Answer, type WindowOptions } from '../electron/window-page.ts';
+import { answerIn, isCardState, type DeskState } from './states.ts';
 
 /** CSS pixels. */
 interface Size {
