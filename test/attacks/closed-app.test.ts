@@ -113,11 +113,12 @@ describe('a headless broker in a home of the app', () => {
 const place = { app: 'cli', resource: 'https://server.invalid/mcp' };
 const allow = { ...place, decision: 'allow' };
 
-describe('what the user denies right after an unlock, while it is stored', () => {
-  it.each([
-    ['permission.revoke', place],
-    ['permission.set', allow],
-  ] as const)('is not undone by %s of the key', async (method, params) => {
+it.each([
+  ['permission.revoke', place],
+  ['permission.set', allow],
+] as const)(
+  'a denial that is stored right after an unlock is not undone by %s of the key',
+  async (method, params) => {
     const desk = await openDesk(newHome({ vault: 'keychain' }));
     await desk.owner.call('permission.set', allow);
     await desk.line.request('vault.lock');
@@ -130,8 +131,8 @@ describe('what the user denies right after an unlock, while it is stored', () =>
     await expect(undoing).rejects.toMatchObject({ reason: 'consent_denied' });
     await denying;
     expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
-  });
-});
+  },
+);
 
 const asked = { resource, interaction: 'never', timeout: 1 };
 

@@ -112,13 +112,11 @@ function reasonIn(error: unknown): unknown {
 
 const endpoint = 'https://server.example/mcp';
 
-describe('a server whose name has a private address beside a public one', () => {
-  it('B-2: is not reached, and leads nowhere private', async () => {
-    resolveBy((name) => (name === 'server.example' ? ['127.0.0.1', far] : undefined));
-    const hosts = ['server.example', '127.0.0.1', 'localhost'];
-    expect(await follow({ endpoint, hosts })).toEqual(['insecure_url', 'insecure_url', 'insecure_url']);
-    expect(reached).toEqual([]);
-  });
+it('B-2: a name with a public and a private address is not reached', async () => {
+  resolveBy((name) => (name === 'server.example' ? ['127.0.0.1', far] : undefined));
+  const hosts = ['server.example', '127.0.0.1', 'localhost'];
+  expect(await follow({ endpoint, hosts })).toEqual(['insecure_url', 'insecure_url', 'insecure_url']);
+  expect(reached).toEqual([]);
 });
 
 describe('a server whose name changes its address', () => {
@@ -140,13 +138,11 @@ describe('a server whose name changes its address', () => {
   });
 });
 
-describe('a server on this machine', () => {
-  it('is not reached elsewhere, whatever a resolver says of a loopback name', async () => {
-    resolveBy((name) => (name === 'inner.localhost' ? ['127.0.0.1', '10.0.0.5'] : undefined));
-    const hosts = ['inner.localhost'];
-    expect(await follow({ endpoint: 'https://inner.localhost/mcp', hosts })).toEqual(['insecure_url']);
-    expect(reached).toEqual([]);
-  });
+it('a loopback name leads to this machine, whatever a resolver says of it', async () => {
+  resolveBy((name) => (name === 'inner.localhost' ? ['127.0.0.1', '10.0.0.5'] : undefined));
+  const hosts = ['inner.localhost'];
+  expect(await follow({ endpoint: 'https://inner.localhost/mcp', hosts })).toEqual(['insecure_url']);
+  expect(reached).toEqual([]);
 });
 
 describe('metadata that names an authorization server in a private network', () => {

@@ -75,66 +75,60 @@ async function atTheDesk(home: TestHome): Promise<unknown> {
 
 const proxy = 'http://127.0.0.1:9';
 
-describe('a headless broker in a home of the app', () => {
-  it('settings.json: sets nothing to a value from the file before the vault was asked', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const desk = await openDesk(home);
-    await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
-    await desk.stop();
-    writeSettings(home, { httpsProxy: proxy });
-    const { line, stop } = await openHeadless(home);
-    const set = line.request('settings.set', { name: 'httpsProxy', value: proxy });
-    await expect(set).rejects.toMatchObject(closed);
-    await stop();
-    expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
-  });
+it('settings.json: a headless broker uses no value of the file before the vault’s', async () => {
+  const home = newHome({ vault: 'keychain' });
+  const desk = await openDesk(home);
+  await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+  await desk.stop();
+  writeSettings(home, { httpsProxy: proxy });
+  const { line, stop } = await openHeadless(home);
+  const set = line.request('settings.set', { name: 'httpsProxy', value: proxy });
+  await expect(set).rejects.toMatchObject(closed);
+  await stop();
+  expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
 });
 
-describe('a setting that only takes away, written before the app first opened the vault', () => {
-  it('settings.json: counts on when another program takes it out of the file', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const headless = await openHeadless(home);
-    await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
-    await headless.stop();
-    const desk = await openDesk(home);
-    await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
-    await desk.stop();
-    const file = path.join(home.paths.config, 'settings.json');
-    const { lockAfter: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
-    expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
-  });
+it('settings.json: a restriction stays if another program removes it from the file', async () => {
+  const home = newHome({ vault: 'keychain' });
+  const headless = await openHeadless(home);
+  await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
+  await headless.stop();
+  const desk = await openDesk(home);
+  await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+  await desk.stop();
+  const file = path.join(home.paths.config, 'settings.json');
+  const { lockAfter: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
+  expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
 });
 
 const early = { ...allowed, resource: 'https://server.invalid/early' };
 const evil = { ...allowed, resource: 'https://server.invalid/evil' };
 
-describe('a headless broker on a copy of the home', () => {
-  it('gives nothing after the app changed the home', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const first = await openHeadless(home);
-    await first.line.request('permission.set', early);
-    await first.stop();
-    const copy = newHome({ vault: 'keychain' });
-    copyFolder(home.folder, copy.folder);
-    const other = await openHeadless(copy);
-    await other.line.request('proxy.list');
-    const desk = await openDesk(home);
-    await desk.owner.call('proxy.list', {});
-    await desk.answer((await desk.card()).id, 'approve');
-    const settled = { homeState: { isWaiting: false } };
-    await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);
-    const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
-    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
-    await expect(
-      other.line.request('settings.set', { name: 'httpsProxy', value: proxy }),
-    ).rejects.toMatchObject(copied);
-    const deny = { ...early, decision: 'deny' };
-    await expect(other.line.request('permission.set', deny)).rejects.toMatchObject(copied);
-    await desk.stop();
-    const { line } = await openHeadless(home);
-    await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
-  });
+it('a headless broker on a copy gives nothing after the app changed the home', async () => {
+  const home = newHome({ vault: 'keychain' });
+  const first = await openHeadless(home);
+  await first.line.request('permission.set', early);
+  await first.stop();
+  const copy = newHome({ vault: 'keychain' });
+  copyFolder(home.folder, copy.folder);
+  const other = await openHeadless(copy);
+  await other.line.request('proxy.list');
+  const desk = await openDesk(home);
+  await desk.owner.call('proxy.list', {});
+  await desk.answer((await desk.card()).id, 'approve');
+  const settled = { homeState: { isWaiting: false } };
+  await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);
+  const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
+  await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
+  await expect(
+    other.line.request('settings.set', { name: 'httpsProxy', value: proxy }),
+  ).rejects.toMatchObject(copied);
+  const deny = { ...early, decision: 'deny' };
+  await expect(other.line.request('permission.set', deny)).rejects.toMatchObject(copied);
+  await desk.stop();
+  const { line } = await openHeadless(home);
+  await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
 });
 
 const endpoint = 'https://tickets.example/mcp';

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, type TestHome } from '../support/home.ts';
 import { questionOf } from '../support/homes/ask-broker.ts';
 import { paired } from '../support/processes/program.ts';
@@ -42,27 +42,25 @@ async function allowed(home: TestHome, program: Program, ...how: readonly string
   expect(await waiting).toBe('token');
 }
 
-describe('what a user allowed for one run', () => {
-  it('DOOR-6: ends with its connection, process, start and broker', async () => {
-    const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['sign-in', 'list']);
-    await paired(home, 'editor');
-    const program = await started(home, resource, 'editor');
-    await allowed(home, program, '--this-run');
-    const second = await started(home, resource, 'editor');
-    expect([await program.tell('ask'), await second.tell('ask')]).toEqual(['token', 'consent_required']);
+it('DOOR-6: a permission for one run ends with connection, process and broker', async () => {
+  const { home, resource } = await homeInWorld({ vault: 'keychain' });
+  await home.ok(['sign-in', 'list']);
+  await paired(home, 'editor');
+  const program = await started(home, resource, 'editor');
+  await allowed(home, program, '--this-run');
+  const second = await started(home, resource, 'editor');
+  expect([await program.tell('ask'), await second.tell('ask')]).toEqual(['token', 'consent_required']);
 
-    await program.tell('connect');
-    expect(await program.tell('ask')).toBe('consent_required');
+  await program.tell('connect');
+  expect(await program.tell('ask')).toBe('consent_required');
 
-    await allowed(home, program, '--this-run');
-    await program.end();
-    const again = await started(home, resource, 'editor');
-    expect([await again.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
+  await allowed(home, program, '--this-run');
+  await program.end();
+  const again = await started(home, resource, 'editor');
+  expect([await again.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
 
-    await allowed(home, again, '--this-run');
-    await home.ok(['broker', 'restart']);
-    await again.tell('connect');
-    expect(await again.tell('ask')).toBe('consent_required');
-  });
+  await allowed(home, again, '--this-run');
+  await home.ok(['broker', 'restart']);
+  await again.tell('connect');
+  expect(await again.tell('ask')).toBe('consent_required');
 });

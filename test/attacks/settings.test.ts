@@ -103,20 +103,18 @@ describe('the card about settings that nobody confirmed', () => {
   });
 });
 
-describe('owner.key, written while the app is closed', () => {
-  it('owner.key: begins no new home under another id beside the files of the old one', async () => {
-    const home = await usedDesk();
-    writeHomeId(home, 'A'.repeat(22));
-    const lost = { reason: 'file_unreadable', message: expect.stringContaining('are of two homes') };
-    const headless = await openHeadless(home);
-    const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
-    await expect(headless.line.request('settings.set', setting)).rejects.toMatchObject(lost);
-    await expect(headless.line.request('token.get', { resource })).rejects.toMatchObject(lost);
-    await headless.stop();
-    const { owner, line } = await openDesk(home);
-    await expect(line.request('token.get', { resource })).rejects.toMatchObject(lost);
-    await expect(owner.call('settings.set', setting)).rejects.toMatchObject(lost);
-  });
+it('owner.key: written while the app is closed, it begins no new home', async () => {
+  const home = await usedDesk();
+  writeHomeId(home, 'A'.repeat(22));
+  const lost = { reason: 'file_unreadable', message: expect.stringContaining('are of two homes') };
+  const headless = await openHeadless(home);
+  const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
+  await expect(headless.line.request('settings.set', setting)).rejects.toMatchObject(lost);
+  await expect(headless.line.request('token.get', { resource })).rejects.toMatchObject(lost);
+  await headless.stop();
+  const { owner, line } = await openDesk(home);
+  await expect(line.request('token.get', { resource })).rejects.toMatchObject(lost);
+  await expect(owner.call('settings.set', setting)).rejects.toMatchObject(lost);
 });
 
 describe('variables of the process that starts a headless broker in a home of the app', () => {

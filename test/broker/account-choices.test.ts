@@ -46,24 +46,22 @@ it('a program that names none of several accounts is asked about once', async ()
   expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });
 });
 
-describe('the command line, which was allowed one account without an end', () => {
-  it('gets another one for an hour by an approval, beside its permission', async () => {
-    const { rig, work } = await twoAccounts();
-    await allow(rig, [work], 'cli');
-    const cli = { appId: 'cli' };
-    expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
-    const kept = rig.parts.permissions.of('cli', rig.clock.wall());
-    const asked = rig.ask({ ...cli, account: 'home' });
-    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'approve');
-    expect(await asked).toMatchObject({ account: 'home' });
-    expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
-    expect(kept[0]).not.toHaveProperty('until');
-    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
-    rig.clock.advance(3_600_000);
-    const later = refusal(rig.ask({ ...cli, account: 'home', interaction: 'never' }));
-    expect(await later).toMatchObject({ reason: 'consent_required' });
-    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
-  });
+it('an approval for an hour adds an account to a permission without an end', async () => {
+  const { rig, work } = await twoAccounts();
+  await allow(rig, [work], 'cli');
+  const cli = { appId: 'cli' };
+  expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
+  const kept = rig.parts.permissions.of('cli', rig.clock.wall());
+  const asked = rig.ask({ ...cli, account: 'home' });
+  rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'approve');
+  expect(await asked).toMatchObject({ account: 'home' });
+  expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
+  expect(kept[0]).not.toHaveProperty('until');
+  expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
+  rig.clock.advance(3_600_000);
+  const later = refusal(rig.ask({ ...cli, account: 'home', interaction: 'never' }));
+  expect(await later).toMatchObject({ reason: 'consent_required' });
+  expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
 });
 
 describe('a program that was allowed without an account, where several are signed in', () => {

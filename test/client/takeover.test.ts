@@ -1,5 +1,5 @@
 /** How long somebody goes on trying while brokers come and go. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { KeyturnError, reasonOf, Unreachable } from '../../src/base/errors.ts';
 import { retry, takeOver, type Time } from '../../src/client/takeover.ts';
 
@@ -15,20 +15,18 @@ class SetTime implements Time {
   }
 }
 
-describe('trying again', () => {
-  it('throws the first refusal if no try succeeds', async () => {
-    const time = new SetTime();
-    let tries = 0;
-    const attempt = async (): Promise<never> => {
-      tries += 1;
-      throw tries === 1 ? died() : new KeyturnError('broker_stopping', 'it stops');
-    };
-    await expect(retry(attempt, { waitAfter: () => 1000, time })).rejects.toThrow('closed the connection');
-    tries = 0;
-    const waitAfter = (error: unknown) => (reasonOf(error) === 'broker_unreachable' ? 1000 : undefined);
-    await expect(retry(attempt, { waitAfter, time })).rejects.toThrow('it stops');
-    expect(tries).toBe(2);
-  });
+it('trying again throws the first refusal if no try succeeds', async () => {
+  const time = new SetTime();
+  let tries = 0;
+  const attempt = async (): Promise<never> => {
+    tries += 1;
+    throw tries === 1 ? died() : new KeyturnError('broker_stopping', 'it stops');
+  };
+  await expect(retry(attempt, { waitAfter: () => 1000, time })).rejects.toThrow('closed the connection');
+  tries = 0;
+  const waitAfter = (error: unknown) => (reasonOf(error) === 'broker_unreachable' ? 1000 : undefined);
+  await expect(retry(attempt, { waitAfter, time })).rejects.toThrow('it stops');
+  expect(tries).toBe(2);
 });
 
 it('taking over a home has each broker stop that it finds there, and starts then', async () => {

@@ -16,13 +16,11 @@ const keyturn = (...args: string[]): string =>
 const all = await statements();
 const shells = ['bash', 'zsh', 'fish'] as const;
 
-describe('keyturn help COMMAND', () => {
-  it('shows no option that only Keyturn gives itself', () => {
-    const broker = all.find(({ name }) => name === 'broker run');
-    expect(Object.keys(broker?.options ?? {})).toContain('auto-started');
-    expect(broker && fullHelpOf(broker)).not.toContain('auto-started');
-    expect(shells.map((shell) => keyturn('completion', shell)).join('')).not.toContain('auto-started');
-  });
+it('keyturn help COMMAND shows no option that only Keyturn gives itself', () => {
+  const broker = all.find(({ name }) => name === 'broker run');
+  expect(Object.keys(broker?.options ?? {})).toContain('auto-started');
+  expect(broker && fullHelpOf(broker)).not.toContain('auto-started');
+  expect(shells.map((shell) => keyturn('completion', shell)).join('')).not.toContain('auto-started');
 });
 
 it.each(Object.entries(await referencePages()))('%s is what `npm run docs` writes', (name, written) => {

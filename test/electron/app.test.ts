@@ -43,52 +43,48 @@ describe('one app', () => {
     return command?.permissions.filter((permission) => permission.resource === resource) ?? [];
   }
 
-  describe('the walls of the host', () => {
-    it('asks Electron for every wall there is, before the first page', async () => {
-      expect(double).toMatchObject({ isSandboxed: true, errors: [] });
-      expect([...double.listeners]).toEqual([]);
-      expect(double.schemes).toEqual([
-        { scheme: 'keyturn-app', privileges: { standard: true, secure: true } },
-      ]);
-      expect(windowOptions('p', { width: 400, height: 400 }).webPreferences).toMatchObject({
-        sandbox: true,
-        contextIsolation: true,
-        nodeIntegration: false,
-        nodeIntegrationInWorker: false,
-        nodeIntegrationInSubFrames: false,
-        webSecurity: true,
-        webviewTag: false,
-        devTools: false,
-      });
-      expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#f4f5f7' });
-      // Whatever a page asks the browser for.
-      const answers: boolean[] = [];
-      const ofNobody = [null, 'media', (answer: boolean) => void answers.push(answer)] as unknown;
-      double.permissionRequest?.(...(ofNobody as Parameters<NonNullable<typeof double.permissionRequest>>));
-      expect(answers).toEqual([false]);
-      expect((double.permissionCheck as () => boolean)()).toBe(false);
-      expect((double.devicePermission as () => boolean)()).toBe(false);
-      const stopped: string[] = [];
-      double.session.emit('will-download', { preventDefault: () => stopped.push('download') });
-      double.windows[0]?.webContents.emit('will-attach-webview', {
-        preventDefault: () => stopped.push('webview'),
-      });
-      double.windows[0]?.webContents.emit('will-redirect', {
-        preventDefault: () => stopped.push('redirect'),
-      });
-      expect(stopped).toEqual(['download', 'webview', 'redirect']);
-      const cancelled = [
-        'https://a.example/',
-        'file:///etc/passwd',
-        'devtools://x/',
-        'keyturn-app://main/index.html',
-      ].map((url) => {
-        let isCancelled: boolean | undefined;
-        double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel));
-        return isCancelled;
-      });
-      expect(cancelled).toEqual([true, true, true, false]);
+  it('the app asks Electron for every wall there is before the first page', async () => {
+    expect(double).toMatchObject({ isSandboxed: true, errors: [] });
+    expect([...double.listeners]).toEqual([]);
+    expect(double.schemes).toEqual([{ scheme: 'keyturn-app', privileges: { standard: true, secure: true } }]);
+    expect(windowOptions('p', { width: 400, height: 400 }).webPreferences).toMatchObject({
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      nodeIntegrationInWorker: false,
+      nodeIntegrationInSubFrames: false,
+      webSecurity: true,
+      webviewTag: false,
+      devTools: false,
     });
+    expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#f4f5f7' });
+    // Whatever a page asks the browser for.
+    const answers: boolean[] = [];
+    const ofNobody = [null, 'media', (answer: boolean) => void answers.push(answer)] as unknown;
+    double.permissionRequest?.(...(ofNobody as Parameters<NonNullable<typeof double.permissionRequest>>));
+    expect(answers).toEqual([false]);
+    expect((double.permissionCheck as () => boolean)()).toBe(false);
+    expect((double.devicePermission as () => boolean)()).toBe(false);
+    const stopped: string[] = [];
+    double.session.emit('will-download', { preventDefault: () => stopped.push('download') });
+    double.windows[0]?.webContents.emit('will-attach-webview', {
+      preventDefault: () => stopped.push('webview'),
+    });
+    double.windows[0]?.webContents.emit('will-redirect', {
+      preventDefault: () => stopped.push('redirect'),
+    });
+    expect(stopped).toEqual(['download', 'webview', 'redirect']);
+    const cancelled = [
+      'https://a.example/',
+      'file:///etc/passwd',
+      'devtools://x/',
+      'keyturn-app://main/index.html',
+    ].map((url) => {
+      let isCancelled: boolean | undefined;
+      double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel));
+      return isCancelled;
+    });
+    expect(cancelled).toEqual([true, true, true, false]);
   });
 
   describe('a command that widens something', () => {

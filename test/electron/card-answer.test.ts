@@ -1,6 +1,6 @@
 /** What the main process takes for the answer to a card of several questions, whatever its page says. */
 import type { Page } from 'playwright';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ParamsOn } from '../../electron/bridge/channels.ts';
 import { connect, type Connection } from '../../src/client/index.ts';
 import { signInFor } from '../journeys/connected-home.ts';
@@ -46,31 +46,29 @@ const permissions = async (page: Page) =>
     client.permissions.map(({ resource }) => resource),
   );
 
-describe('a page that is taken over', () => {
-  it('one press allows no questions of two programs, nor hidden ones', async () => {
-    const { home, page, program } = await desk();
-    void asks(program, { resource: server('one') });
-    void asks(program, { resource: server('two') });
-    const command = home.start(['token', server('three')]);
-    const id = await idsOf(page, 3);
-    const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'approve' as const }));
-    await lookAtCard(page, [id('one'), id('three')]);
-    expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
-      refusal: { reason: 'invalid_request', message: 'These requests are not on one card.' },
-    });
-    await lookAtCard(page, [id('one')]);
-    const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'approve' as const }));
-    expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
-      refusal: {
-        reason: 'not_permitted',
-        message: 'Nothing was allowed. The card of this request was not on the screen.',
-      },
-    });
-    expect(await permissions(page)).toEqual([]);
-    expect(await questions(page)).toHaveLength(3);
-    command.signal('SIGINT');
-    await command.ended;
+it('a hostile page gets no questions of two apps by one press, nor hidden ones', async () => {
+  const { home, page, program } = await desk();
+  void asks(program, { resource: server('one') });
+  void asks(program, { resource: server('two') });
+  const command = home.start(['token', server('three')]);
+  const id = await idsOf(page, 3);
+  const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'approve' as const }));
+  await lookAtCard(page, [id('one'), id('three')]);
+  expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
+    refusal: { reason: 'invalid_request', message: 'These requests are not on one card.' },
   });
+  await lookAtCard(page, [id('one')]);
+  const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'approve' as const }));
+  expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
+    refusal: {
+      reason: 'not_permitted',
+      message: 'Nothing was allowed. The card of this request was not on the screen.',
+    },
+  });
+  expect(await permissions(page)).toEqual([]);
+  expect(await questions(page)).toHaveLength(3);
+  command.signal('SIGINT');
+  await command.ended;
 });
 
 it('the answer to a card goes to each question that still needs one', async () => {

@@ -9,18 +9,16 @@ import { newHome, until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 import { ask, startInDouble, valueOf } from './rig.ts';
 
-describe('a tray', () => {
-  it.each([
-    ['nobody keeps the list of icons', false, undefined, false],
-    ['nobody draws them', true, false, false],
-    ['somebody draws them', true, true, true],
-  ])('is there or not: %s', async (_what, isWatched, isHosted, expected) => {
-    const answer = async ({ member, texts = [] }: BusCall): Promise<BusValue> => {
-      expect(texts).toContain('org.kde.StatusNotifierWatcher');
-      return member === 'NameHasOwner' ? isWatched : isHosted;
-    };
-    expect(await hasHost(answer)).toBe(expected);
-  });
+it.each([
+  ['nobody keeps the list of icons', false, undefined, false],
+  ['nobody draws them', true, false, false],
+  ['somebody draws them', true, true, true],
+])('a tray is there or not: %s', async (_what, isWatched, isHosted, expected) => {
+  const answer = async ({ member, texts = [] }: BusCall): Promise<BusValue> => {
+    expect(texts).toContain('org.kde.StatusNotifierWatcher');
+    return member === 'NameHasOwner' ? isWatched : isHosted;
+  };
+  expect(await hasHost(answer)).toBe(expected);
 });
 
 describe('the wait for a tray', () => {

@@ -125,29 +125,27 @@ describe('start at login', () => {
   });
 });
 
-describe('a fault that nothing foresaw', () => {
-  it('ends the app, or is noted, by the error’s name and nothing else of it', () => {
-    double.reset();
-    double.paths.set('userData', temporaryFolder());
-    let said = '';
-    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      said += String(text);
-      return true;
-    });
-    onTestFinished(() => write.mockRestore());
-    noteRejection('a-secret');
-    expect(double.exitCode).toBeUndefined();
-    const error = Object.assign(new TypeError('a-secret'), { name: 'a-secret' });
-    endAtFault(error);
-    // At once: a dialog would keep the lock of the home until somebody looks.
-    expect(double).toMatchObject({ exitCode: 1, errors: [] });
-    double.isReady = true;
-    sayEarlierFault();
-    sayEarlierFault();
-    expect(double.errors).toEqual([expect.stringContaining('Please report it')]);
-    expect(said).toContain('TypeError');
-    expect(said + double.errors.join()).not.toContain('a-secret');
+it('an unforeseen fault ends the app, or is noted, by the error’s name alone', () => {
+  double.reset();
+  double.paths.set('userData', temporaryFolder());
+  let said = '';
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
   });
+  onTestFinished(() => write.mockRestore());
+  noteRejection('a-secret');
+  expect(double.exitCode).toBeUndefined();
+  const error = Object.assign(new TypeError('a-secret'), { name: 'a-secret' });
+  endAtFault(error);
+  // At once: a dialog would keep the lock of the home until somebody looks.
+  expect(double).toMatchObject({ exitCode: 1, errors: [] });
+  double.isReady = true;
+  sayEarlierFault();
+  sayEarlierFault();
+  expect(double.errors).toEqual([expect.stringContaining('Please report it')]);
+  expect(said).toContain('TypeError');
+  expect(said + double.errors.join()).not.toContain('a-secret');
 });
 
 describe('the preferences', () => {

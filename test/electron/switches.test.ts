@@ -60,14 +60,12 @@ it.each([
   expect(double.exitCode).toBe(2);
 });
 
-describe('an environment that the app refuses to start with', () => {
-  it.each([
-    { env: { KEYTURN_VAULT: 'nowhere' }, why: 'KEYTURN_VAULT has a bad value' },
-    { env: { NODE_DEBUG: 'http' }, why: 'NODE_DEBUG is set' },
-  ])('says that $why, and ends', async ({ env, why }) => {
-    const home = newHome({ env });
-    await startInDouble(home);
-    expect(double.exitCode).toBe(1);
-    expect(double.errors.join(' ')).toContain(why);
-  });
+it.each([
+  { env: { KEYTURN_VAULT: 'nowhere' }, why: 'KEYTURN_VAULT has a bad value' },
+  { env: { NODE_DEBUG: 'http' }, why: 'NODE_DEBUG is set' },
+])('an app with a refused environment says that $why, and ends', async ({ env, why }) => {
+  const home = newHome({ env });
+  await startInDouble(home);
+  expect(double.exitCode).toBe(1);
+  expect(double.errors.join(' ')).toContain(why);
 });

@@ -121,24 +121,22 @@ describe('a desk where an app has its token', () => {
   });
 });
 
-describe('a headless broker', () => {
-  it('hands its question to the app, where the app that asked gets its token', async () => {
-    const desk = newDesk(world.caFile);
-    const headless = desk.home.start(['broker', 'run']);
-    await headless.says('the broker listens on');
-    const asking = desk.home.start(['token', world.protectedServer.resource]);
-    await asking.says('keyturn request approve');
-    const seat = await sitDown(desk);
-    expect((await headless.ended).code).toBe(0);
-    await iconShows(seat.app, 'waiting');
-    // Nobody sat at the broker before: its settings are confirmed now.
-    await confirmSettings(seat.app);
-    await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
-    await world.signIn(await tab(seat, 1));
-    const { code, stdout } = await asking.ended;
-    expect(code).toBe(0);
-    expect((await verdictOn(world, stdout.trim())).status).toBe(200);
-    await iconShows(seat.app, 'fine');
-    expect(seat.tabs()).toHaveLength(1);
-  });
+it('a headless broker hands its question to the app, which answers it', async () => {
+  const desk = newDesk(world.caFile);
+  const headless = desk.home.start(['broker', 'run']);
+  await headless.says('the broker listens on');
+  const asking = desk.home.start(['token', world.protectedServer.resource]);
+  await asking.says('keyturn request approve');
+  const seat = await sitDown(desk);
+  expect((await headless.ended).code).toBe(0);
+  await iconShows(seat.app, 'waiting');
+  // Nobody sat at the broker before: its settings are confirmed now.
+  await confirmSettings(seat.app);
+  await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
+  await world.signIn(await tab(seat, 1));
+  const { code, stdout } = await asking.ended;
+  expect(code).toBe(0);
+  expect((await verdictOn(world, stdout.trim())).status).toBe(200);
+  await iconShows(seat.app, 'fine');
+  expect(seat.tabs()).toHaveLength(1);
 });

@@ -22,21 +22,19 @@ async function passed(pieces: readonly (string | Uint8Array)[]) {
 
 const rest = 'event: message\ndata: {"a":"é"}\n\n';
 
-describe('an endpoint event', () => {
-  it.each([
-    ['LF', `event: endpoint\ndata: /messages?s=1\n\n`],
-    ['CR LF', `event: endpoint\r\ndata: /messages?s=1\r\n\r\n`],
-    ['CR', `event: endpoint\rdata: /messages?s=1\r\r`],
-    ['a byte order mark', `\uFEFFevent: endpoint\ndata: /messages?s=1\n\n`],
-  ])('an endpoint event with %s gets our address, however it comes in pieces', async (_how, event) => {
-    const expected = { text: `event: endpoint\ndata: /here\n\n${rest}`, named: ['/messages?s=1'] };
-    expect(await passed([event + rest])).toEqual(expected);
-    expect(await passed([event, rest])).toEqual(expected);
-    const { text, named } = await passed([...Buffer.from(event + rest)].map((byte) => Uint8Array.of(byte)));
-    expect(named).toEqual(expected.named);
-    // Where CR and LF come apart, a line feed more may stay.
-    expect(text.replaceAll(/\n\n\n+/g, '\n\n')).toBe(expected.text);
-  });
+it.each([
+  ['LF', `event: endpoint\ndata: /messages?s=1\n\n`],
+  ['CR LF', `event: endpoint\r\ndata: /messages?s=1\r\n\r\n`],
+  ['CR', `event: endpoint\rdata: /messages?s=1\r\r`],
+  ['a byte order mark', `\uFEFFevent: endpoint\ndata: /messages?s=1\n\n`],
+])('an endpoint event with %s gets our address, however it comes in pieces', async (_how, event) => {
+  const expected = { text: `event: endpoint\ndata: /here\n\n${rest}`, named: ['/messages?s=1'] };
+  expect(await passed([event + rest])).toEqual(expected);
+  expect(await passed([event, rest])).toEqual(expected);
+  const { text, named } = await passed([...Buffer.from(event + rest)].map((byte) => Uint8Array.of(byte)));
+  expect(named).toEqual(expected.named);
+  // Where CR and LF come apart, a line feed more may stay.
+  expect(text.replaceAll(/\n\n\n+/g, '\n\n')).toBe(expected.text);
 });
 
 const endpoint = 'event: endpoint\ndata: https://evil.example/m\n\n';

@@ -261,33 +261,31 @@ describe('how long it is allowed', () => {
   });
 });
 
-describe('which account an app uses', () => {
-  it('is the one whose button was pressed last, and none before one was pressed', async () => {
-    const { answers, answer } = notingAnswers({
-      'request.list': {
-        requests: [
-          {
-            id: 'q1',
-            kind: 'choice' as const,
-            app: 'editor',
-            resource: 'https://notes.example/mcp',
-            accounts: ['anna@work.example', 'anna@home.example'],
-            createdAt: exampleNow,
-            state: 'open',
-          },
-        ],
-      },
-    });
-    const { page } = await openWindow({ hash: 'card', answer });
-    await page.getByText('Choose an account.').waitFor();
-    expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
-    expect(await button(page, 'Use this account').isDisabled()).toBe(true);
-    await page.getByRole('radio', { name: 'anna@work.example' }).check();
-    await page.getByRole('radio', { name: 'anna@home.example' }).check();
-    expect(await page.getByRole('radio', { checked: true }).count()).toBe(1);
-    await approvable(page);
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await button(page, 'Use this account').click();
-    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'approve', account: 'anna@home.example' }]);
+it('an app uses the account that was pressed last, and none before that', async () => {
+  const { answers, answer } = notingAnswers({
+    'request.list': {
+      requests: [
+        {
+          id: 'q1',
+          kind: 'choice' as const,
+          app: 'editor',
+          resource: 'https://notes.example/mcp',
+          accounts: ['anna@work.example', 'anna@home.example'],
+          createdAt: exampleNow,
+          state: 'open',
+        },
+      ],
+    },
   });
+  const { page } = await openWindow({ hash: 'card', answer });
+  await page.getByText('Choose an account.').waitFor();
+  expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+  expect(await button(page, 'Use this account').isDisabled()).toBe(true);
+  await page.getByRole('radio', { name: 'anna@work.example' }).check();
+  await page.getByRole('radio', { name: 'anna@home.example' }).check();
+  expect(await page.getByRole('radio', { checked: true }).count()).toBe(1);
+  await approvable(page);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await button(page, 'Use this account').click();
+  await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'approve', account: 'anna@home.example' }]);
 });

@@ -2,7 +2,7 @@
  * Every state of the windows (test/support/states/states.ts), in a real Chromium: whole at every width, in the light
  * and in the dark, and open to everybody. The soak looks at the variants too, and asks axe at each width.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { deskStates, isVariant } from '../support/states/states.ts';
@@ -14,19 +14,17 @@ const states = deskStates.filter((state) => !isVariant(state));
 const parts = 4;
 const partLength = Math.ceil(states.length / parts);
 
-describe('every state of the windows', () => {
-  it.each(Array.from({ length: parts }, (_, at) => at + 1))(
-    'is whole at each width, and axe finds no fault (part %i of 4)',
-    async (part) => {
-      const opened = await openStatePage(await windowsChromium());
-      onTestFinished(() => opened.page.close());
-      const faults: string[] = [];
-      // Neighbours share their lists: the page goes from one to the next without being loaded.
-      for (const state of states.slice((part - 1) * partLength, part * partLength)) {
-        await opened.show(state);
-        faults.push(...(await stateFaults(opened, state, 'once')));
-      }
-      expect(faults).toEqual([]);
-    },
-  );
-});
+it.each(Array.from({ length: parts }, (_, at) => at + 1))(
+  'each state of the windows is whole at each width, without a fault (part %i of 4)',
+  async (part) => {
+    const opened = await openStatePage(await windowsChromium());
+    onTestFinished(() => opened.page.close());
+    const faults: string[] = [];
+    // Neighbours share their lists: the page goes from one to the next without being loaded.
+    for (const state of states.slice((part - 1) * partLength, part * partLength)) {
+      await opened.show(state);
+      faults.push(...(await stateFaults(opened, state, 'once')));
+    }
+    expect(faults).toEqual([]);
+  },
+);

@@ -169,68 +169,61 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
 
 const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('app.list');
 
-describe('the card of a program that pairs', () => {
-  it('shows the program’s digits, and gives the focus back', async () => {
-    const broker = await startPageBroker();
-    const code = Promise.withResolvers<string>();
-    const pairing = broker.pairing('editor', code.resolve);
-    pairing.catch(() => undefined);
-    const digits = await code.promise;
-    const { page } = await openWindow({ answer: broker.answer, hash: 'servers' });
-    const answer = page.getByRole('button', { name: /^Review… editor wants to connect/ });
-    const dialogFocus = await noteDialogFocus(page);
-    await answer.press('Enter');
-    const dialog = page.getByRole('dialog');
-    expect(await dialog.innerText()).toContain(digits);
-    expect(await dialog.innerText()).toContain(process.execPath);
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
-    expect(await dialogFocus()).toEqual([
-      'came Don’t connect',
-      expect.stringMatching(/^went Review… editor/),
-    ]);
-    await answer.click();
-    const pair = dialog.getByRole('button', { name: 'Connect', exact: true });
-    await dialog.locator('button.primary:enabled').waitFor();
-    await pair.click();
-    expect((await pairing).isOpen).toBe(true);
-    await answer.waitFor({ state: 'detached' });
-  });
+it('a pairing card shows the app’s digits, and gives the focus back', async () => {
+  const broker = await startPageBroker();
+  const code = Promise.withResolvers<string>();
+  const pairing = broker.pairing('editor', code.resolve);
+  pairing.catch(() => undefined);
+  const digits = await code.promise;
+  const { page } = await openWindow({ answer: broker.answer, hash: 'servers' });
+  const answer = page.getByRole('button', { name: /^Review… editor wants to connect/ });
+  const dialogFocus = await noteDialogFocus(page);
+  await answer.press('Enter');
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.innerText()).toContain(digits);
+  expect(await dialog.innerText()).toContain(process.execPath);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
+  expect(await dialogFocus()).toEqual(['came Don’t connect', expect.stringMatching(/^went Review… editor/)]);
+  await answer.click();
+  const pair = dialog.getByRole('button', { name: 'Connect', exact: true });
+  await dialog.locator('button.primary:enabled').waitFor();
+  await pair.click();
+  expect((await pairing).isOpen).toBe(true);
+  await answer.waitFor({ state: 'detached' });
 });
 
-describe('the card of a sign-in', () => {
-  it('names server and issuer, takes the right pasted address, and cancels', async () => {
-    const broker = await startPageBroker();
-    broker.person = false;
-    const { resource, owner, world } = broker;
-    const signIn = owner.request('signIn.start', { resource });
-    signIn.catch(() => undefined);
-    await questionId(owner, 'signIn');
-    const { page } = await cardWindow(broker);
-    const card = page.locator('.question');
-    await card.waitFor();
-    expect(await card.innerText()).toContain(resource);
-    expect(await card.innerText()).toContain(world.authorizationServer.issuer);
-    const trouble = page.getByText('The page doesn’t work?');
-    await trouble.click();
-    expect(await page.getByLabel('It doesn’t open: copy this address').inputValue()).toContain(
-      world.authorizationServer.issuer,
-    );
-    const open = button(page, 'Open the page');
-    await approvable(page);
-    await page.evaluate('document.querySelector("button.primary").click()');
-    await open.click();
-    await page.getByText('The page opens in your browser.').waitFor();
-    expect(broker.openedPages).toEqual([await questionId(owner, 'signIn')]);
-    const paste = page.getByLabel(/^You signed in on another device/);
-    await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
-    await page.getByRole('button', { name: 'Use this URL' }).click();
-    await page.getByRole('alert').waitFor();
-    expect(await paste.inputValue()).toBe('');
-    expect(await page.content()).not.toContain('foreign-code');
-    await page.getByRole('button', { name: 'Cancel sign-in' }).click();
-    await gone(page);
-    await expect(signIn).rejects.toMatchObject({ reason: expect.stringMatching(/access_denied|login_/) });
-  });
+it('a sign-in card names server and issuer, takes the right address, and cancels', async () => {
+  const broker = await startPageBroker();
+  broker.person = false;
+  const { resource, owner, world } = broker;
+  const signIn = owner.request('signIn.start', { resource });
+  signIn.catch(() => undefined);
+  await questionId(owner, 'signIn');
+  const { page } = await cardWindow(broker);
+  const card = page.locator('.question');
+  await card.waitFor();
+  expect(await card.innerText()).toContain(resource);
+  expect(await card.innerText()).toContain(world.authorizationServer.issuer);
+  const trouble = page.getByText('The page doesn’t work?');
+  await trouble.click();
+  expect(await page.getByLabel('It doesn’t open: copy this address').inputValue()).toContain(
+    world.authorizationServer.issuer,
+  );
+  const open = button(page, 'Open the page');
+  await approvable(page);
+  await page.evaluate('document.querySelector("button.primary").click()');
+  await open.click();
+  await page.getByText('The page opens in your browser.').waitFor();
+  expect(broker.openedPages).toEqual([await questionId(owner, 'signIn')]);
+  const paste = page.getByLabel(/^You signed in on another device/);
+  await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
+  await page.getByRole('button', { name: 'Use this URL' }).click();
+  await page.getByRole('alert').waitFor();
+  expect(await paste.inputValue()).toBe('');
+  expect(await page.content()).not.toContain('foreign-code');
+  await page.getByRole('button', { name: 'Cancel sign-in' }).click();
+  await gone(page);
+  await expect(signIn).rejects.toMatchObject({ reason: expect.stringMatching(/access_denied|login_/) });
 });

@@ -1,6 +1,6 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
@@ -229,55 +229,53 @@ it('Settings enters a client with a hidden secret, and sets and removes an excep
   expect(await page.getByRole('alert').innerText()).not.toBe('');
 });
 
-describe('the clients at issuers', () => {
-  it('are listed; one is removed after a second step, unless a sign-in needs it', async () => {
-    const { broker } = await usedBroker();
-    const { issuer } = broker.world.authorizationServer;
-    const secret = 'only-the-vault-may-have-this';
-    const { redirectUri } = (await broker.owner.request('oauthClient.set', {
-      issuer: 'https://login.example',
-      clientId: 'by-hand',
-      clientSecret: secret,
-      authMethod: 'client_secret_post',
-    })) as { redirectUri: string };
-    const { registrations } = broker.daemon.broker.parts;
-    const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
-    const keptSecret = () => getIfAny(broker.daemon.broker.parts.vault, record?.secret ?? '');
-    expect(await keptSecret()).toBe(secret);
+it('OAuth clients are listed, and removed in two steps unless a sign-in needs them', async () => {
+  const { broker } = await usedBroker();
+  const { issuer } = broker.world.authorizationServer;
+  const secret = 'only-the-vault-may-have-this';
+  const { redirectUri } = (await broker.owner.request('oauthClient.set', {
+    issuer: 'https://login.example',
+    clientId: 'by-hand',
+    clientSecret: secret,
+    authMethod: 'client_secret_post',
+  })) as { redirectUri: string };
+  const { registrations } = broker.daemon.broker.parts;
+  const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
+  const keptSecret = () => getIfAny(broker.daemon.broker.parts.vault, record?.secret ?? '');
+  expect(await keptSecret()).toBe(secret);
 
-    const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
-    const clients = page.getByRole('region', { name: 'OAuth clients by provider' });
-    const removal = (name: RegExp) => clients.getByRole('button', { name });
-    await removal(/^Remove the client by-hand at/).waitFor();
-    const text = await clients.innerText();
-    for (const part of ['https://login.example', 'by-hand', redirectUri, 'Client secret, in the request']) {
-      expect(text).toContain(part);
-    }
-    expect(text).not.toContain(issuer);
-    await clients.getByText('Registered automatically: 1').click();
-    expect(await clients.innerText()).toContain(issuer);
+  const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
+  const clients = page.getByRole('region', { name: 'OAuth clients by provider' });
+  const removal = (name: RegExp) => clients.getByRole('button', { name });
+  await removal(/^Remove the client by-hand at/).waitFor();
+  const text = await clients.innerText();
+  for (const part of ['https://login.example', 'by-hand', redirectUri, 'Client secret, in the request']) {
+    expect(text).toContain(part);
+  }
+  expect(text).not.toContain(issuer);
+  await clients.getByText('Registered automatically: 1').click();
+  expect(await clients.innerText()).toContain(issuer);
 
-    const dialog = page.getByRole('dialog', { name: 'Remove this client?' });
-    await removal(new RegExp(`at ${issuer}$`)).click();
-    expect(await dialog.innerText()).toContain(issuer);
-    await dialog.getByRole('button', { name: 'Remove' }).click();
-    expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${broker.resource}"`);
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await dialog.waitFor({ state: 'detached' });
+  const dialog = page.getByRole('dialog', { name: 'Remove this client?' });
+  await removal(new RegExp(`at ${issuer}$`)).click();
+  expect(await dialog.innerText()).toContain(issuer);
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${broker.resource}"`);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
 
-    await removal(/^Remove the client by-hand at/).click();
-    await dialog.waitFor();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    expect(registrations.all()).toHaveLength(2);
-    await removal(/^Remove the client by-hand at/).click();
-    await dialog.getByRole('button', { name: 'Remove' }).click();
-    await clients.getByText('No client was added.').waitFor();
-    // Said once the answer has come, which may be after the list was read again.
-    await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
-    expect(registrations.all()).toHaveLength(1);
-    expect(await keptSecret()).toBeUndefined();
-    expect(broker.answered.join('\n')).not.toContain(secret);
-    expect(complaints).toEqual([]);
-  });
+  await removal(/^Remove the client by-hand at/).click();
+  await dialog.waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect(registrations.all()).toHaveLength(2);
+  await removal(/^Remove the client by-hand at/).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await clients.getByText('No client was added.').waitFor();
+  // Said once the answer has come, which may be after the list was read again.
+  await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
+  expect(registrations.all()).toHaveLength(1);
+  expect(await keptSecret()).toBeUndefined();
+  expect(broker.answered.join('\n')).not.toContain(secret);
+  expect(complaints).toEqual([]);
 });

@@ -160,22 +160,20 @@ describe('the authorization request', () => {
   });
 });
 
-describe('the bodies of the requests for code, refresh and revocation', () => {
-  it('T-5: are forms, by their type and by their text', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    rig.clock.advance(3_600_000);
-    await rig.ask();
-    await revokeSignIn(rig.parts, rig.signIn());
-    const { server } = authorizationServer;
-    const posts = [...tokenRequests(authorizationServer), ...server.asked('/revoke', 'POST')];
-    expect(posts.length).toBeGreaterThanOrEqual(3);
-    for (const { headers, body, form } of posts) {
-      expect(headers['content-type']).toMatch(/^application\/x-www-form-urlencoded\b/);
-      expect(body).toBe(form.toString());
-      expect([...form.keys()].length).toBeGreaterThan(1);
-    }
-  });
+it('T-5: requests for code, refresh and revocation are forms, by type and text', async () => {
+  const { rig, authorizationServer } = await ground();
+  await rig.ask();
+  rig.clock.advance(3_600_000);
+  await rig.ask();
+  await revokeSignIn(rig.parts, rig.signIn());
+  const { server } = authorizationServer;
+  const posts = [...tokenRequests(authorizationServer), ...server.asked('/revoke', 'POST')];
+  expect(posts.length).toBeGreaterThanOrEqual(3);
+  for (const { headers, body, form } of posts) {
+    expect(headers['content-type']).toMatch(/^application\/x-www-form-urlencoded\b/);
+    expect(body).toBe(form.toString());
+    expect([...form.keys()].length).toBeGreaterThan(1);
+  }
 });
 
 it.each([

@@ -235,23 +235,19 @@ describe('metadata', () => {
   });
 });
 
-describe('an app that lies', () => {
-  it('B-1: about the scope of a step-up needs the user’s consent first', async () => {
-    const { rig } = await ground();
-    await rig.allow('liar', ['read']);
-    const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
-    const error = await refused(rig.ask({ appId: 'liar', challenge, interaction: 'never' }));
-    expect(error.reason).toBe('consent_required');
-    expect(rig.fetched).toEqual([]);
-  });
+it('B-1: an app that lies about a step-up’s scope needs the user’s consent first', async () => {
+  const { rig } = await ground();
+  await rig.allow('liar', ['read']);
+  const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
+  const error = await refused(rig.ask({ appId: 'liar', challenge, interaction: 'never' }));
+  expect(error.reason).toBe('consent_required');
+  expect(rig.fetched).toEqual([]);
 });
 
-describe('a hint of an app', () => {
-  it('B-1: about the document is used if it names the server’s own origin', async () => {
-    const { rig, protectedServer } = await ground(unnamed('elsewhere'));
-    const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
-    expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);
-  });
+it('B-1: an app’s hint about the document is used if it names the server’s origin', async () => {
+  const { rig, protectedServer } = await ground(unnamed('elsewhere'));
+  const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
+  expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);
 });
 
 describe('plain http', () => {

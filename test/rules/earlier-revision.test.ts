@@ -217,11 +217,12 @@ describe('metadata that is gone at a sign-in', () => {
   );
 });
 
-describe('after a restart, a sign-in of the earlier revision', () => {
-  it.each([
-    ['from metadata', {}],
-    ['from the default endpoints', withoutMetadata],
-  ])('B-3: a sign-in of the earlier revision %s refreshes where it was signed in', async (_what, options) => {
+it.each([
+  ['from metadata', {}],
+  ['from the default endpoints', withoutMetadata],
+])(
+  'B-3: after a restart, an earlier revision’s sign-in %s refreshes at its issuer',
+  async (_what, options) => {
     const { rig, restarted, authorizationServer } = await earlier(options);
     const first = await rig.ask();
     const again = await restarted();
@@ -230,8 +231,8 @@ describe('after a restart, a sign-in of the earlier revision', () => {
     expect(authorizationServer.counts).toMatchObject({ refreshes: 1, registrations: 1 });
     const last = authorizationServer.server.asked(places[0]).at(-1);
     expect(last?.headers[header]).toBe('2025-03-26');
-  });
-});
+  },
+);
 
 describe('the scopes of a sign-in', () => {
   const offered = { scopesSupported: ['from-server', 'other'] } as const;

@@ -75,12 +75,13 @@ describe('more authorization servers than are tried in one search', () => {
   });
 });
 
-describe('an authorization server without a page and without a word about PKCE', () => {
-  it.each([
-    ['says nothing', undefined, 'no-pkce-metadata'],
-    ['lists none', [], undefined],
-    ['lists only the plain one', ['plain'], undefined],
-  ])('X-2: refuses a code on another device if it %s', async (_what, methods, override) => {
+it.each([
+  ['says nothing', undefined, 'no-pkce-metadata'],
+  ['lists none', [], undefined],
+  ['lists only the plain one', ['plain'], undefined],
+])(
+  'X-2: a server without a page or a word of PKCE gets no device sign-in if it %s',
+  async (_what, methods, override) => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     states(authorizationServer, {
       authorization_endpoint: undefined,
@@ -91,8 +92,8 @@ describe('an authorization server without a page and without a word about PKCE',
     expect(error.hint?.includes('keyturn exception add')).toBe(override !== undefined);
     expect(authorizationServer.counts.registrations).toBe(0);
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
-  });
-});
+  },
+);
 
 /** Signed in at the first, and then the MCP server names the second alone. */
 async function moved(): Promise<

@@ -178,40 +178,36 @@ describe('a server that ends the other access token at a refresh', () => {
   });
 });
 
-describe('an issuer that was seen to narrow for good at one of two MCP servers', () => {
-  it('an issuer that narrows at one server takes no scope at the other', async () => {
-    const all = await narrowed();
-    const { rig, world, authorizationServer, restarted } = all;
-    await refused(rig.ask(never));
-    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    await rig.login({ resource: other.url, scope: ['read', 'admin'] });
-    await rig.allow('reader', ['read'], other.url);
-    const after = await restarted();
-    const before = scopesAsked(all).length;
-    const error = await refused(after.ask({ ...reader, resource: other.url }));
-    expect(error.message).toContain('permanently');
-    expect(scopesAsked(all)).toHaveLength(before);
-  });
+it('an issuer that narrows at one server takes no scope at the other', async () => {
+  const all = await narrowed();
+  const { rig, world, authorizationServer, restarted } = all;
+  await refused(rig.ask(never));
+  const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+  await rig.login({ resource: other.url, scope: ['read', 'admin'] });
+  await rig.allow('reader', ['read'], other.url);
+  const after = await restarted();
+  const before = scopesAsked(all).length;
+  const error = await refused(after.ask({ ...reader, resource: other.url }));
+  expect(error.message).toContain('permanently');
+  expect(scopesAsked(all)).toHaveLength(before);
 });
 
-describe('a server that narrows the access token alone', () => {
-  it.each([
-    ['before any narrower token was asked for', async () => undefined],
-    ['after a full one had come back', async ({ rig }: Ground) => void (await rig.ask(never))],
-  ])('believes a server that narrows the access token and takes a scope back %s', async (_what, first) => {
-    const all = await ground();
-    const { rig, authorizationServer } = all;
-    await rig.login({ scope: ['read', 'admin'] });
-    await rig.allow('reader', ['read']);
-    rig.clock.advance(anHour);
-    if (_what.startsWith('after')) await rig.ask(reader);
-    await first(all);
-    const less = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
-    authorizationServer.bend.tokenAnswer = ({ body }, request) =>
-      json(less(request) ? { ...body, scope: 'read' } : body);
-    rig.clock.advance(anHour);
-    expect((await rig.ask(never)).scope).toEqual(['read']);
-    expect(rig.signIn()).toMatchObject({ scope: ['read'], state: { kind: 'active' } });
-    expect(rig.signIn().lostScope).toBeUndefined();
-  });
+it.each([
+  ['before any narrower token was asked for', async () => undefined],
+  ['after a full one had come back', async ({ rig }: Ground) => void (await rig.ask(never))],
+])('a server that narrows the access token is believed if it takes a scope back %s', async (_what, first) => {
+  const all = await ground();
+  const { rig, authorizationServer } = all;
+  await rig.login({ scope: ['read', 'admin'] });
+  await rig.allow('reader', ['read']);
+  rig.clock.advance(anHour);
+  if (_what.startsWith('after')) await rig.ask(reader);
+  await first(all);
+  const less = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
+  authorizationServer.bend.tokenAnswer = ({ body }, request) =>
+    json(less(request) ? { ...body, scope: 'read' } : body);
+  rig.clock.advance(anHour);
+  expect((await rig.ask(never)).scope).toEqual(['read']);
+  expect(rig.signIn()).toMatchObject({ scope: ['read'], state: { kind: 'active' } });
+  expect(rig.signIn().lostScope).toBeUndefined();
 });

@@ -91,30 +91,28 @@ describe('a page for consent', () => {
   });
 });
 
-describe('a prompt that the server refuses in its answer', () => {
-  it('is sent to that issuer no more until the broker ends', async () => {
-    const all = await ground({
-      authorization: {
-        scopesSupported: ['read', 'offline_access'],
-        refreshTokens: 'never',
-        failsOnPrompts: 'redirect',
-      },
-    });
-    const { rig, world, authorizationServer } = all;
-    await rig.login();
-    rig.person.isThere = false;
-    const login = rig.login();
-    await rig.question('signIn');
-    expect((await followed(world, rig.pages[1] ?? '')).text).toContain('One more page');
-    while (rig.pages.length < 3) await turnOfEvents();
-    await followed(world, rig.pages[2] ?? '');
-    await login;
-    rig.person.isThere = true;
-    await rig.login();
-    expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
-    expect(authorizationServer.counts.registrations).toBe(1);
-    const after = await all.restarted();
-    await after.login();
-    expect(parameter(after.pages[0], 'prompt')).toBe('consent');
+it('a prompt that an issuer refuses is not sent there again until the broker ends', async () => {
+  const all = await ground({
+    authorization: {
+      scopesSupported: ['read', 'offline_access'],
+      refreshTokens: 'never',
+      failsOnPrompts: 'redirect',
+    },
   });
+  const { rig, world, authorizationServer } = all;
+  await rig.login();
+  rig.person.isThere = false;
+  const login = rig.login();
+  await rig.question('signIn');
+  expect((await followed(world, rig.pages[1] ?? '')).text).toContain('One more page');
+  while (rig.pages.length < 3) await turnOfEvents();
+  await followed(world, rig.pages[2] ?? '');
+  await login;
+  rig.person.isThere = true;
+  await rig.login();
+  expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
+  expect(authorizationServer.counts.registrations).toBe(1);
+  const after = await all.restarted();
+  await after.login();
+  expect(parameter(after.pages[0], 'prompt')).toBe('consent');
 });

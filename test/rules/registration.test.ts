@@ -56,23 +56,21 @@ describe('of the mechanisms', () => {
   });
 });
 
-describe('a client ID metadata document', () => {
-  it('R-2: uses the other port that it names if its own is taken', async () => {
-    const { rig } = await ground(takesDocuments);
-    const asked: string[] = [];
-    const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
-    const { loopback } = rig.parts;
-    vi.spyOn(loopback, 'open').mockImplementation((uri = '') => {
-      asked.push(uri);
-      return Promise.reject(taken);
-    });
-    rig.person.isThere = false;
-    const login = refused(rig.login());
-    const { id } = await rig.question('signIn');
-    expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
-    rig.parts.approvalRequests.answer(id, 'deny');
-    await login;
+it('R-2: a client ID metadata document’s other port is used if the first is taken', async () => {
+  const { rig } = await ground(takesDocuments);
+  const asked: string[] = [];
+  const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
+  const { loopback } = rig.parts;
+  vi.spyOn(loopback, 'open').mockImplementation((uri = '') => {
+    asked.push(uri);
+    return Promise.reject(taken);
   });
+  rig.person.isThere = false;
+  const login = refused(rig.login());
+  const { id } = await rig.question('signIn');
+  expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
+  rig.parts.approvalRequests.answer(id, 'deny');
+  await login;
 });
 
 describe('a dynamic registration', () => {
@@ -194,18 +192,16 @@ describe('a dynamic registration', () => {
   });
 });
 
-describe('a client that the user entered', () => {
-  it('R-7 R-8: whose port is taken is reported, and nothing is registered instead', async () => {
-    const { rig, authorizationServer } = await ground();
-    const { redirectUri } = await enter(rig, authorizationServer);
-    await occupy(redirectUri);
-    expect(await refused(rig.ask())).toMatchObject({
-      reason: 'redirect_port_taken',
-      message: expect.stringContaining(new URL(redirectUri).port),
-    });
-    expect(authorizationServer.counts.registrations).toBe(0);
-    expect(rig.pages).toEqual([]);
+it('R-7 R-8: the taken port of an entered client is reported, without registration', async () => {
+  const { rig, authorizationServer } = await ground();
+  const { redirectUri } = await enter(rig, authorizationServer);
+  await occupy(redirectUri);
+  expect(await refused(rig.ask())).toMatchObject({
+    reason: 'redirect_port_taken',
+    message: expect.stringContaining(new URL(redirectUri).port),
   });
+  expect(authorizationServer.counts.registrations).toBe(0);
+  expect(rig.pages).toEqual([]);
 });
 
 describe('at the token endpoint', () => {
@@ -243,20 +239,18 @@ describe('at the token endpoint', () => {
   });
 });
 
-describe('at another issuer', () => {
-  it('N-4: nothing of a registration is used or shown at another issuer', async () => {
-    const { rig, world, authorizationServer } = await ground({
-      authorization: { registeredAuthMethod: 'client_secret_basic' },
-    });
-    await rig.ask();
-    const second = await world.openAuthorizationServer();
-    const other = await world.openProtectedServer({ authorizationServers: [second] });
-    await rig.allow('editor', undefined, other.url);
-    await rig.ask({ resource: other.url });
-    expect(second.counts.registrations).toBe(1);
-    for (const { clientId, secret = '-' } of authorizationServer.clients.values()) {
-      expect(second.server.holding(clientId)).toEqual([]);
-      expect(second.server.holding(`"${secret}"`)).toEqual([]);
-    }
+it('N-4: nothing of a registration is used or shown at another issuer', async () => {
+  const { rig, world, authorizationServer } = await ground({
+    authorization: { registeredAuthMethod: 'client_secret_basic' },
   });
+  await rig.ask();
+  const second = await world.openAuthorizationServer();
+  const other = await world.openProtectedServer({ authorizationServers: [second] });
+  await rig.allow('editor', undefined, other.url);
+  await rig.ask({ resource: other.url });
+  expect(second.counts.registrations).toBe(1);
+  for (const { clientId, secret = '-' } of authorizationServer.clients.values()) {
+    expect(second.server.holding(clientId)).toEqual([]);
+    expect(second.server.holding(`"${secret}"`)).toEqual([]);
+  }
 });

@@ -96,33 +96,29 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
   });
 });
 
-describe('registration that one endpoint found resting', () => {
-  it('M-8: is left alone by the sign-ins of all endpoints of that issuer', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    authorizationServer.server.on('POST', '/register', busy(429));
-    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    await rig.allow('editor', undefined, other.url);
-    await refused(rig.ask());
-    rig.clock.advance(20_000);
-    expect(await refused(rig.ask({ resource: other.url }))).toMatchObject({ retryAfter: 40 });
-    expect(authorizationServer.server.asked('/register')).toHaveLength(1);
-  });
+it('M-8: a resting registration is left alone for all endpoints of that issuer', async () => {
+  const { rig, world, authorizationServer } = await ground();
+  authorizationServer.server.on('POST', '/register', busy(429));
+  const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+  await rig.allow('editor', undefined, other.url);
+  await refused(rig.ask());
+  rig.clock.advance(20_000);
+  expect(await refused(rig.ask({ resource: other.url }))).toMatchObject({ retryAfter: 40 });
+  expect(authorizationServer.server.asked('/register')).toHaveLength(1);
 });
 
-describe('an MCP server that asks to be left alone', () => {
-  it('M-8: keeps no program from signing in at another one of its origin', async () => {
-    const { rig, world, authorizationServer, protectedServer } = await ground();
-    const { server } = protectedServer;
-    const other = await world.openProtectedServer({
-      authorizationServers: [authorizationServer],
-      server,
-      path: '/other/mcp',
-    });
-    other.bend.answer = () => ({ status: 503, headers: { 'retry-after': '86400' } });
-    await rig.allow('toy', undefined, other.url);
-    expect(await refused(rig.ask({ appId: 'toy', resource: other.url }))).toMatchObject({
-      retryAfter: 86_400,
-    });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+it('M-8: a resting MCP server keeps no app from another one of its origin', async () => {
+  const { rig, world, authorizationServer, protectedServer } = await ground();
+  const { server } = protectedServer;
+  const other = await world.openProtectedServer({
+    authorizationServers: [authorizationServer],
+    server,
+    path: '/other/mcp',
   });
+  other.bend.answer = () => ({ status: 503, headers: { 'retry-after': '86400' } });
+  await rig.allow('toy', undefined, other.url);
+  expect(await refused(rig.ask({ appId: 'toy', resource: other.url }))).toMatchObject({
+    retryAfter: 86_400,
+  });
+  expect((await rig.ask()).accessToken).toBeTypeOf('string');
 });

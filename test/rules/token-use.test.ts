@@ -145,21 +145,19 @@ function formType(): { readonly 'content-type': string } {
   return { 'content-type': 'application/x-www-form-urlencoded' };
 }
 
-describe('a refresh token that is dead', () => {
-  it.each(deadShapes)(
-    'T-2: a refresh token that is dead, reported as %s, starts the full flow again',
-    async (_what, answer) => {
-      const { rig, authorizationServer } = await ground();
-      await rig.ask();
-      authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-      rig.clock.advance(anHour);
-      const kept = await keptItem(rig);
-      expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-      expect(await keptItem(rig)).toEqual(kept);
-      expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
-      expect((await rig.ask()).accessToken).toBeTypeOf('string');
-      expect(rig.pages).toHaveLength(2);
-      expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
-    },
-  );
-});
+it.each(deadShapes)(
+  'T-2: a dead refresh token, reported as %s, starts the full flow again',
+  async (_what, answer) => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+    rig.clock.advance(anHour);
+    const kept = await keptItem(rig);
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(await keptItem(rig)).toEqual(kept);
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(2);
+    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
+  },
+);

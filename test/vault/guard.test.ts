@@ -80,16 +80,14 @@ describe('a guard that is shut', () => {
   });
 });
 
-describe('while a user is asked to unlock the vault', () => {
-  test('other calls fail at once, and succeed afterwards', async () => {
-    const { guard, watch } = guarded();
-    const putBack = guard.hold();
-    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', kind: 'waiting' });
-    expect(watch.state.state).toBe('waiting');
-    putBack();
-    expect(await getIfAny(guard, 'a')).toBeUndefined();
-    expect(watch.state.state).toBe('open');
-  });
+test('while a user is asked to unlock the vault, other calls fail at once', async () => {
+  const { guard, watch } = guarded();
+  const putBack = guard.hold();
+  await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', kind: 'waiting' });
+  expect(watch.state.state).toBe('waiting');
+  putBack();
+  expect(await getIfAny(guard, 'a')).toBeUndefined();
+  expect(watch.state.state).toBe('open');
 });
 
 describe('the listener of a guard', () => {

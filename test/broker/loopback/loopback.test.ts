@@ -225,8 +225,9 @@ describe('two sign-ins with one redirect URI', () => {
   });
 });
 
-describe('a port', () => {
-  it.each(['127.0.0.1', '::1'])('refuses by name a port that another program holds on %s', async (host) => {
+it.each(['127.0.0.1', '::1'])(
+  'a port refuses by name a port that another program holds on %s',
+  async (host) => {
     const port = await freePort();
     const squatter = createServer().listen(port, host);
     await once(squatter, 'listening');
@@ -240,8 +241,8 @@ describe('a port', () => {
     const other = host === '::1' ? '127.0.0.1' : '::1';
     const [failure] = await once(connect(port, other), 'error');
     expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
-  });
-});
+  },
+);
 
 describe('closing', () => {
   it('does not wait for a connection that a browser opened in advance', async () => {

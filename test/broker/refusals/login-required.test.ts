@@ -1,5 +1,5 @@
 /** Sign-ins that a server ends together with one that the user revoked: an error, and no automatic page. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { openWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
@@ -20,19 +20,17 @@ async function siblings({ sharesGrants = true } = {}) {
   return { rig, world, other };
 }
 
-describe('a sign-in that the server ended together with a revoked one', () => {
-  it('names the revoked sign-in and its time, and opens no page', async () => {
-    const { rig, other } = await siblings();
-    rig.clock.advance(hour);
-    const refused = await refusal(rig.ask({ account: 'home' }));
-    expect(refused).toMatchObject({
-      reason: 'login_required',
-      rule: 'Only you can renew a sign-in that you revoked',
-      message: expect.stringMatching(
-        /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
-      ),
-    });
-    expect(rig.parts.signIns.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
-    expect(rig.pages).toHaveLength(2);
+it('a sign-in that ended with a revoked one names it and its time, without a page', async () => {
+  const { rig, other } = await siblings();
+  rig.clock.advance(hour);
+  const refused = await refusal(rig.ask({ account: 'home' }));
+  expect(refused).toMatchObject({
+    reason: 'login_required',
+    rule: 'Only you can renew a sign-in that you revoked',
+    message: expect.stringMatching(
+      /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
+    ),
   });
+  expect(rig.parts.signIns.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
+  expect(rig.pages).toHaveLength(2);
 });

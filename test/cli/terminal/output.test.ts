@@ -68,23 +68,21 @@ describe('text of a server', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is a block for each row where a narrow terminal would break the lines of a table', () => {
-    const { isTTY, columns } = process.stdout;
-    onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
-    const rows = [
-      ['0123456789abcdef', 'https://notes.example/a/long/path', ''],
-      ['fedcba9876543210', 'https://notes.example/mcp', 'active'],
-    ];
-    Object.assign(process.stdout, { isTTY: true, columns: 40 });
-    printTable(['GRANT', 'SERVER', 'STATE'], rows);
-    expect(printed.stdout).toBe(
-      'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\n\n' +
-        'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
-    );
-    printed.stdout = '';
-    Object.assign(process.stdout, { columns: 80 });
-    printTable(['GRANT', 'SERVER', 'STATE'], rows);
-    expect(printed.stdout.split('\n')).toHaveLength(4);
-  });
+it('a narrow terminal gets a block for each row of a table', () => {
+  const { isTTY, columns } = process.stdout;
+  onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
+  const rows = [
+    ['0123456789abcdef', 'https://notes.example/a/long/path', ''],
+    ['fedcba9876543210', 'https://notes.example/mcp', 'active'],
+  ];
+  Object.assign(process.stdout, { isTTY: true, columns: 40 });
+  printTable(['GRANT', 'SERVER', 'STATE'], rows);
+  expect(printed.stdout).toBe(
+    'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\n\n' +
+      'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
+  );
+  printed.stdout = '';
+  Object.assign(process.stdout, { columns: 80 });
+  printTable(['GRANT', 'SERVER', 'STATE'], rows);
+  expect(printed.stdout.split('\n')).toHaveLength(4);
 });

@@ -35,39 +35,37 @@ async function deserted(rig: Rig): Promise<void> {
   while (rig.server.callers().length > 0) await nextTurn();
 }
 
-describe('wrong proofs at speed', () => {
-  test('DOOR-2: slow their own process to one a second, and no other process', async () => {
-    let pid = 7;
-    const uid = process.getuid?.() ?? 0;
-    const rig = await startRig({ readPeer: () => ({ kind: 'verified', uid, gid: 0, pid }) });
-    const identity = rig.enrol();
-    // Successes aren't counted.
-    for (let i = 0; i < 60; i += 1) (await admitted(rig, identity)).socket.destroy();
-    await deserted(rig);
-    const fail = async () => {
-      const client = new RawClient(rig.socket);
-      client.send(request(1, 'status'));
-      return client.next();
-    };
-    for (let i = 0; i < 50; i += 1) {
-      expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
-    }
-    const told = { id: null, error: { data: { reason: 'rate_limited', retryAfter: 1 } } };
-    for (let i = 0; i < 20; i += 1) expect(await fail()).toMatchObject(told);
-    expect(new Set(rig.limits)).toEqual(new Set(['failed handshakes']));
-    // Connections that were refused at once do not flood the log.
-    expect(rig.events.filter(({ event }) => event === 'refused')).toHaveLength(50);
-    pid = 8;
-    await honestVisits(rig, 60);
-    pid = 7;
-    rig.clock.turn(999);
-    expect(await fail()).toMatchObject(told);
-    rig.clock.turn(1);
-    await admitted(rig, identity);
-    expect(rig.server.callers()).toHaveLength(1);
+test('DOOR-2: wrong proofs slow their own process to one a second, and no other', async () => {
+  let pid = 7;
+  const uid = process.getuid?.() ?? 0;
+  const rig = await startRig({ readPeer: () => ({ kind: 'verified', uid, gid: 0, pid }) });
+  const identity = rig.enrol();
+  // Successes aren't counted.
+  for (let i = 0; i < 60; i += 1) (await admitted(rig, identity)).socket.destroy();
+  await deserted(rig);
+  const fail = async () => {
+    const client = new RawClient(rig.socket);
+    client.send(request(1, 'status'));
+    return client.next();
+  };
+  for (let i = 0; i < 50; i += 1) {
     expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
-    expect(await fail()).toMatchObject(told);
-  });
+  }
+  const told = { id: null, error: { data: { reason: 'rate_limited', retryAfter: 1 } } };
+  for (let i = 0; i < 20; i += 1) expect(await fail()).toMatchObject(told);
+  expect(new Set(rig.limits)).toEqual(new Set(['failed handshakes']));
+  // Connections that were refused at once do not flood the log.
+  expect(rig.events.filter(({ event }) => event === 'refused')).toHaveLength(50);
+  pid = 8;
+  await honestVisits(rig, 60);
+  pid = 7;
+  rig.clock.turn(999);
+  expect(await fail()).toMatchObject(told);
+  rig.clock.turn(1);
+  await admitted(rig, identity);
+  expect(rig.server.callers()).toHaveLength(1);
+  expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
+  expect(await fail()).toMatchObject(told);
 });
 
 describe('an admitted client', () => {

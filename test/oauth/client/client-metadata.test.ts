@@ -34,17 +34,15 @@ describe('the URL', () => {
   });
 });
 
-describe('the document', () => {
-  it('R-3 R-4: has the fields of the specification, with client_id equal to its URL', () => {
-    const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
-    expect(document).toEqual({
-      client_id: url,
-      client_name: 'Keyturn',
-      redirect_uris: [redirectUri, 'https://keyturn.example/callback'],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-      application_type: 'native',
-    });
+it('R-3 R-4: the document has the specified fields, and its URL as client_id', () => {
+  const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
+  expect(document).toEqual({
+    client_id: url,
+    client_name: 'Keyturn',
+    redirect_uris: [redirectUri, 'https://keyturn.example/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
   });
 });

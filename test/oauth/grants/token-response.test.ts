@@ -219,20 +219,18 @@ it.each([301, 302, 303, 307, 308])(
   },
 );
 
-describe('an answer with another status of success', () => {
-  it.each([201, 202, 203])(
-    'a token response with status %d counts, and its rotated refresh token is kept',
-    async (status) => {
-      site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
-      const rotated: string[] = [];
-      expect(await refreshed({ onRotation: (token) => void rotated.push(token) })).toMatchObject({
-        accessToken: 'acc3ss',
-      });
-      expect(rotated).toEqual(['n3xt']);
-      expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
-    },
-  );
-});
+it.each([201, 202, 203])(
+  'a token response with status %d is valid, and its refresh token is kept',
+  async (status) => {
+    site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
+    const rotated: string[] = [];
+    expect(await refreshed({ onRotation: (token) => void rotated.push(token) })).toMatchObject({
+      accessToken: 'acc3ss',
+    });
+    expect(rotated).toEqual(['n3xt']);
+    expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
+  },
+);
 
 describe('a scope that is no text', () => {
   it('reads a scope that is a list of texts', async () => {

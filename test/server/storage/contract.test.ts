@@ -38,9 +38,7 @@ const kinds: [string, () => Storage | Promise<Storage>][] = [
 if (postgres) kinds.push(['PostgreSQL', async () => postgresStorage(postgres.url)]);
 
 if (!postgres) {
-  describe('storage in PostgreSQL', () => {
-    it.skip('is not tried here: the Debian package postgresql is missing', () => undefined);
-  });
+  it.skip('storage in PostgreSQL is not tried here: Debian’s postgresql is missing', () => undefined);
 }
 
 describe.each(kinds)('storage in %s', (_name, open) => {

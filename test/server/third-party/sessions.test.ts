@@ -179,25 +179,23 @@ describe('a revocation', () => {
   });
 });
 
-describe('an upstream with neither introspection nor revocation', () => {
-  it('TP-2: decides by a renewal every five minutes, and says what is missing', async () => {
-    const plain = await ofTest(startFlow());
-    Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
-    const { access, session } = await signIn(plain);
-    const renewals = () =>
-      plain.upstream.state.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
-    plain.clock.ahead = 290;
-    expect([await plain.call(access), renewals()]).toEqual([200, 0]);
-    plain.clock.ahead = 301;
-    plain.upstream.state.bend = { fault: { path: '/token', status: 500 } };
-    expect([await plain.call(access), renewals()]).toEqual([200, 1]);
-    plain.clock.ahead = 361;
-    expect([await plain.call(access), renewals()]).toEqual([503, 2]);
-    plain.clock.ahead = 370;
-    plain.upstream.state.bend = { refusesRenewal: true };
-    expect([await plain.call(access), renewals()]).toEqual([401, 3]);
-    expect(await plain.server.receipt(session)).toBe('notOffered');
-  });
+it('TP-2: an upstream without introspection and revocation is renewed every 5 min', async () => {
+  const plain = await ofTest(startFlow());
+  Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
+  const { access, session } = await signIn(plain);
+  const renewals = () =>
+    plain.upstream.state.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
+  plain.clock.ahead = 290;
+  expect([await plain.call(access), renewals()]).toEqual([200, 0]);
+  plain.clock.ahead = 301;
+  plain.upstream.state.bend = { fault: { path: '/token', status: 500 } };
+  expect([await plain.call(access), renewals()]).toEqual([200, 1]);
+  plain.clock.ahead = 361;
+  expect([await plain.call(access), renewals()]).toEqual([503, 2]);
+  plain.clock.ahead = 370;
+  plain.upstream.state.bend = { refusesRenewal: true };
+  expect([await plain.call(access), renewals()]).toEqual([401, 3]);
+  expect(await plain.server.receipt(session)).toBe('notOffered');
 });
 
 it.each<[string, string, { upstream?: object; storage?: object; session?: object }]>([

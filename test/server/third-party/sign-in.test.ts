@@ -157,18 +157,16 @@ describe('consent, before anything is forwarded', () => {
   });
 });
 
-describe('consent in a real browser', () => {
-  it('has no fault that axe finds, and leads by the upstream back to the client', async () => {
-    const origins = [flow.issuer, flow.upstream.issuer];
-    const { page } = await ofTest(openBrowserProfile({ ca: flow.ca, origins }));
-    await page.goto(authorizationOf(flow).url);
-    await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
-    await page.getByRole('button', { name: 'Allow' }).click();
-    const names = [...new URL((await back).url()).searchParams.keys()];
-    expect(names.toSorted()).toEqual(['code', 'iss', 'state']);
-  });
+it('consent in a browser has no fault that axe finds, and leads back to the client', async () => {
+  const origins = [flow.issuer, flow.upstream.issuer];
+  const { page } = await ofTest(openBrowserProfile({ ca: flow.ca, origins }));
+  await page.goto(authorizationOf(flow).url);
+  await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
+  expect(await accessibilityFaults(page)).toEqual([]);
+  const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
+  await page.getByRole('button', { name: 'Allow' }).click();
+  const names = [...new URL((await back).url()).searchParams.keys()];
+  expect(names.toSorted()).toEqual(['code', 'iss', 'state']);
 });
 
 interface Attempt {
