@@ -1,6 +1,5 @@
 /**
- * An MCP server and its authorization server in odd shapes, as real ones have them: no narrowing,
- * no refresh token, fewer scopes than asked for. Two endpoints, /a and /b, with one issuer.
+ * An MCP server and its authorization server, odd as real ones are. It has two endpoints, /a and /b, with one issuer.
  *
  * Invariant: it gives the answers of a test over a real HTTPS connection, and numbers each token.
  */

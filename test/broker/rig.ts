@@ -1,9 +1,4 @@
-/**
- * The broker's real parts, put together as the daemon does it, over a temporary folder.
- *
- * Invariant: nothing is faked but time and the user: requests go to a real server, tokens into a
- * real vault, redirects to a real listener. All of it ends with the test.
- */
+/** The broker's real parts over a temporary folder. Only time and the user are faked. All of it ends with the test. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createSecretKey } from 'node:crypto';

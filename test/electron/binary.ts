@@ -1,8 +1,6 @@
 /**
- * The desktop app in a real Electron: its windows are driven by Chromium's debugging protocol, its tray and notifications
- * through entry.mjs.
- *
- * Invariant: the app's own files run unchanged, in Chromium's sandbox, with no switch that the app refuses.
+ * The desktop app in a real Electron, driven by Chromium's debugging protocol and entry.mjs. Its own files run
+ * unchanged.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,6 @@
 /**
- * The desktop app for a test, with the page that is delivered: over the double of Electron, or the real
- * program where KEYTURN_TEST_ELECTRON names its binary (npm run test:electron).
- *
- * Invariant: a test that uses only this file's `App` runs on both.
+ * The desktop app for a test: over the double of Electron, or the real program that KEYTURN_TEST_ELECTRON names (npm run
+ * test:electron). A test that uses only this file's `App` runs on both.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,10 +1,8 @@
 /**
- * Sends malformed frames to a real server on a real socket, and compares each answer with what JSON-RPC
- * and the wire contract say about the frame.
+ * Sends malformed frames to a real server on a real socket, and judges each answer by JSON-RPC and the wire contract.
  *
- * Invariants tried: no result but the hello's before authentication; every authenticated request gets
- * exactly one answer, or the connection is closed; no answer and no log line holds a planted secret;
- * memory and descriptors are given back.
+ * Invariants tried: before authentication only the hello has a result. Then each request gets one answer, or the
+ * connection closes. No answer or log line holds a planted secret. Memory and descriptors are given back.
  */
 import { isUtf8 } from 'node:buffer';
 import { readdirSync } from 'node:fs';

@@ -1,10 +1,8 @@
 /**
- * The search for secrets in everything that crossed between the windows and the main process.
+ * The search for secrets in what crossed between the windows and the main process, over the double only.
  *
- * Invariant: what a user types may go in (a passphrase, a client's secret, a pasted address with its
- * code) and comes back never. What was issued is known from the servers' own connections
- * (test/support/secrets.ts); keys and the vault's items are read here. Over the double only: nothing of a
- * real Electron tells what passes its bridge.
+ * Invariant: what a user types (a passphrase, a client's secret, a pasted code) may go in and never comes back. Issued
+ * secrets are known from the servers' connections (test/support/secrets.ts); keys and the vault's items are read here.
  */
 import { z } from 'zod';
 import { rootItem } from '../../src/vault/base/item-store.ts';

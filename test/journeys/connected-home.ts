@@ -1,9 +1,6 @@
 /**
- * A home as its user left it: its settings confirmed, and apps connected, perhaps with access. For a journey that
- * begins after that.
- *
- * Invariant: the broker's own code writes everything, and a user at a desk approves each question. That broker has
- * stopped before the app starts.
+ * A home as its user left it: its settings confirmed, and apps connected, perhaps with access. The broker's own code
+ * writes everything, and has stopped before the app starts.
  */
 import { connect } from '../../src/client/index.ts';
 import type { TestHome } from '../support/home.ts';

@@ -1,10 +1,8 @@
 /**
  * The user at the desk: what they see and press, and the programs on their machine.
  *
- * Invariant: everything goes by what is on the screen: a row of the menu, a notification, a button by its
- * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. What happened
- * before a journey begins is connected-home.ts's. Each desk ends with the search for secrets in what crossed
- * the bridge.
+ * Invariant: everything goes by what is on the screen: a menu row, a notification, a button by its name. Only programs
+ * use the socket. Each desk ends with the search for secrets in what crossed the bridge.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

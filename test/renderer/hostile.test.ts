@@ -1,9 +1,4 @@
-/**
- * What servers and programs may send at worst.
- *
- * The answers here are written down, not a broker's: past its schemas no real one lets such texts
- * through, and the page must stand by itself.
- */
+/** The worst that servers and apps may send. No broker lets such texts through; the page must not depend on that. */
 import { describe, expect, it } from 'vitest';
 import {
   ahead,

@@ -1,8 +1,6 @@
 /**
- * An issuer and a protected server for its tests, in one process and without a network: keys are real, and so is every
- * check; requests to the issuer go to a function.
- *
- * Invariant: time stands still unless a test moves it.
+ * An issuer and a protected server in one process, without a network: keys and checks are real. Only a test moves the
+ * time.
  */
 import { createHash } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';

@@ -1,9 +1,8 @@
 /**
  * A home of Keyturn for a test, and the built command to use it, as real processes.
  *
- * Invariant: everything the processes may touch lies in one temporary folder: HOME and the working
- * folder are in it, and both must be empty when the test ends. The broker is ended by its pid and
- * looked for afterwards.
+ * Invariant: all is in one temporary folder: HOME and the working folder too, which must be empty in the end. The broker
+ * is ended by its pid and looked for afterwards.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,9 +1,8 @@
 /**
- * Every secret that the tests' servers and parts issue, and the search for them where none may be.
+ * Every secret that the tests' servers and parts issue, and the search for them.
  *
- * Invariant: whatever secret passes an HTTP server of this process is known from then on, whichever
- * server it is and on whichever side it came: nobody has to remember to register one. A finding names
- * place, kind and form, and never the secret.
+ * Invariant: whatever secret passes an HTTP server of this process is known from then on. A finding names place, kind
+ * and form, and never the secret.
  */
 import { hear } from './servers/wire-ear.ts';
 

@@ -1,9 +1,7 @@
 /**
  * The servers of a test whose subject is no rule: an authorization server with a sign-in page, and an MCP server of the
- * SDK that trusts it. Both are over TLS, with an authority in a file.
- *
- * Invariant: what these helpers do to a world is done at its authorization server, as an
- * administrator or a bad network would do it; the code under test is never touched. After `close` nothing of it is left.
+ * SDK that trusts it, over TLS with an authority in a file. What changes them acts as an administrator or a bad network
+ * would.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

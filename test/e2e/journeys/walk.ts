@@ -1,8 +1,7 @@
 /**
- * Walks a page of docs/guides/examples/: runs its shell blocks in their order, as they are printed there.
+ * Runs the shell blocks of a page of docs/guides/examples/ in their order, whole and once.
  *
- * Invariant: a block runs whole and once. Nothing in it changes but the names of servers and machines, the ids of questions,
- * and folders, which a page can't know; each of them must be on the page.
+ * Invariant: only servers, machines, ids and folders are replaced, and each of them must be on the page.
  */
 import { onTestFinished } from 'vitest';
 import { codeBlocks, type MarkdownPage, page } from '../../docs/pages.ts';

@@ -1,8 +1,6 @@
 /**
- * The third-party flow for its tests: an upstream that does what a test wants, our server over HTTPS, a protected server
- * in front of a handler, and browsers.
- *
- * Invariant: one set of servers serves a whole file. Our clock moves only where a test moves it.
+ * The third-party flow: an upstream that does what a test wants, our server, a protected server and browsers. One set
+ * serves a file, and only a test moves our clock.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,9 +1,4 @@
-/**
- * What a bent server can answer: anything, right or wrong.
- *
- * Invariant: an answer does what it says and nothing more; no header is added that wasn't asked for,
- * but the content type of a JSON body.
- */
+/** What a bent server can answer: anything. No header is added but the content type of a JSON body. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

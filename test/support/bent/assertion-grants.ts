@@ -1,10 +1,9 @@
 /**
- * Enterprise-managed authorization: an ID token for an ID-JAG at the identity provider (RFC 8693),
- * and an ID-JAG for an access token at the resource's authorization server (RFC 7523). And workload identity: a
- * platform's JWT for an access token.
+ * Enterprise-managed authorization: an ID token for an ID-JAG (RFC 8693), and an ID-JAG or a workload's JWT for an
+ * access token (RFC 7523).
  *
- * Invariant: an ID token is exchanged only for its own client. An ID-JAG is taken only from a named identity provider, for this issuer, this client
- * and once; a platform's JWT for this issuer while it is valid.
+ * Invariant: an ID token is exchanged only for its own client. An ID-JAG is taken once, from a named identity provider,
+ * for this issuer and client; a platform's JWT for this issuer while it is valid.
  */
 import { randomUUID } from 'node:crypto';
 import type { RecordedRequest } from './server.ts';

@@ -1,11 +1,8 @@
 /**
  * A small, right authorization server (OAuth 2.1) whose every step a test can bend.
  *
- * Invariant: as it is opened it keeps the rules: PKCE, redirect URI, client authentication, resource,
- * one-time codes and rotation are really checked. What is wrong in a test is what the test bent.
- *
- * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
- * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
+ * Invariant: as it is opened it really checks PKCE, redirect URI, client, resource, one-time codes and rotation. Three
+ * ways bend it: `settings` (another right server), `bend` (one step answers wrongly), `server.on` (any endpoint).
  */
 import { json, openBentServer, type RecordedRequest } from './server.ts';
 import { authorize } from './authorize.ts';

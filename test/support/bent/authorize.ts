@@ -1,9 +1,8 @@
 /**
  * The authorization endpoint of a bent authorization server.
  *
- * Invariant: nothing is redirected to a URI that isn't the client's (OAuth 2.1 §4.1.2.1), whatever is
- * bent later, but the error for a client that isn't known, where `unknownClients` says so; and no code is
- * made without an S256 challenge.
+ * Invariant: it redirects only to the client's URIs (OAuth 2.1 §4.1.2.1), but for an unknown client if `unknownClients`
+ * says so. No code is made without an S256 challenge.
  */
 import { consentPage, signInPage } from './pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';

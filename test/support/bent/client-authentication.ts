@@ -1,8 +1,6 @@
 /**
- * Who a request comes from: the client authentication of the token endpoint and its relatives.
- *
- * Invariant: a client passes by exactly the method it is registered with (RFC 6749 §2.3: one method
- * a request), and a secret or a signature is really checked.
+ * Who a request comes from. A client passes only by the method that it registered (RFC 6749 §2.3), and is really
+ * checked.
  */
 import { documentRedirectUris } from '../../../src/broker/destination/redirect.ts';
 import { clientMetadataDocument } from '../../../src/oauth/client/client-metadata.ts';

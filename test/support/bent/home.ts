@@ -1,9 +1,6 @@
 /**
- * A home whose servers are a bent world's, and a local program that uses it as conformance suites do:
- * it calls the MCP server, and asks `keyturn token` when it is refused.
- *
- * Invariant: the program knows nothing but the answers it got and the command's output; world and home
- * end with the test, or with the last test of a home that several share.
+ * A home whose servers are a bent world's, and a program that uses it as conformance suites do: it calls the MCP server,
+ * and asks `keyturn token` if it is refused. It knows only what the server and the command told it.
  */
 import { onTestFinished } from 'vitest';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';

@@ -1,8 +1,7 @@
 /**
- * Signed tokens over Node's own crypto: made and checked here, owing nothing to the code under test.
+ * Signed tokens over Node's own crypto, independent of the code under test.
  *
- * Invariant: `verifyJwt` takes the algorithm from its own table and only where it fits the key, so
- * that `alg: none` or an HMAC with a public key never passes.
+ * Invariant: `verifyJwt` takes the algorithm from its own table and only if it fits the key.
  */
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, randomUUID, sign, verify } from 'node:crypto';
 import { z } from 'zod';

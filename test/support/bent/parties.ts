@@ -1,8 +1,7 @@
 /**
- * What a bent authorization server knows and how a test may bend it: words shared by its endpoints.
+ * What a bent authorization server knows, and how a test may bend it.
  *
- * Invariant: settings describe other servers that still keep the rules; only a bend breaks one. Both
- * may be changed at any time and count from the next request on.
+ * Invariant: settings describe servers that keep the rules; only a bend breaks one. Changes apply to the next request.
  */
 import type { JsonWebKey } from 'node:crypto';
 import type { Answer, BentServer, RecordedRequest, Reply } from './server.ts';

@@ -1,9 +1,7 @@
 /**
  * A small, right MCP server (RFC 9728, RFC 6750) whose every answer a test can bend.
  *
- * Invariant: a request passes only with a token in the Authorization header that one of its
- * authorization servers issued for its resource, still good and with the scopes needed. What is wrong
- * in a test is what the test bent.
+ * Invariant: a request passes only with a valid bearer token of its authorization servers, for its resource and scopes.
  */
 import type { BentAuthorizationServer, IssuedToken } from './authorization-server.ts';
 import { type Answer, type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';

@@ -1,9 +1,8 @@
 /**
  * A real server on the loopback address whose every answer a test can bend.
  *
- * Invariant: every request that arrives is recorded before it is answered; the newest route that
- * answers wins, and what no route answers is 404. A route that throws is answered 500 and makes
- * `close` throw, so that a mistake in a test never looks like a hostile server.
+ * Invariant: each request is recorded first. The newest route that answers wins; without one it is 404. A route that
+ * throws answers 500 and makes `close` throw, so a mistake in a test never looks like a hostile server.
  */
 import {
   createServer,

@@ -1,8 +1,6 @@
 /**
- * A bent world for a test: one authorization server, one MCP server, one file of authorities.
- *
- * Invariant: all its servers share one authority, so that one file covers them; after `close`
- * nothing of it is left, and a mistake in a route has been reported.
+ * One bent authorization server and one MCP server, with one authority in one file. `close` leaves nothing, and throws
+ * if a route did.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,7 @@
 /**
- * A user in the test's own process: follows the addresses that brokers open, as demo/user-agent.ts does in a process of
- * its own, which takes half a second of a processor for each.
+ * A user in the test's own process: follows the addresses that brokers open, at less cost than demo/user-agent.ts.
  *
- * Invariant: a command works in any environment: it needs nothing but `sh`. What a sign-in ends with, the broker tells:
- * nobody hears of it here.
+ * Invariant: a command needs nothing but `sh`. The broker tells how a sign-in ends, not this file.
  */
 import { mkdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import path from 'node:path';

@@ -1,9 +1,8 @@
 /**
  * A real Chromium without a window, for the pages that a user would see.
  *
- * Invariant: the browser trusts the certificates that the given authority vouches for at the given
- * origins, and no other unknown ones; its profile, home and caches lie in one temporary folder that
- * `close` removes.
+ * Invariant: it trusts the authority's certificates at the given origins alone. `close` removes its profile, home and
+ * caches.
  */
 import { X509Certificate, createHash } from 'node:crypto';
 import { once } from 'node:events';

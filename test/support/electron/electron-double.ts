@@ -1,12 +1,11 @@
 /**
- * A double of the `electron` module: as much of it as electron/ uses, with Electron's own types, where a
- * window is a page of a real Chromium.
+ * A double of the `electron` module: as much of it as electron/ uses, with Electron's own types, where a window is a
+ * page of a real Chromium.
  *
- * Invariant: it refuses what Electron refuses: a call after the end of a window or a tray, and one before the app is
- * ready. What crosses between a page and the main process is cloned and recorded; a page reaches no
- * network: our scheme's addresses are served by the app's own handler, under an https name that stands for
- * them, and everything else is refused after it was noted. It proves what the app asks of Electron, not
- * that Electron keeps it: that is what `npm run test:electron` is for.
+ * Invariant: it refuses what Electron refuses: a call after the end of a window or a tray, or before the app is ready.
+ * What crosses between page and main process is cloned and recorded. A page reaches no network: the app's own handler
+ * serves our scheme, under an https name, and the rest is noted and refused. `npm run test:electron` proves what
+ * Electron itself keeps.
  */
 import type * as Electron from 'electron';
 import { app, double, failNext } from './electron-double/app.ts';

@@ -1,11 +1,10 @@
 /**
  * A home whose broker is killed under refresh load, again and again, and the judge of what that cost.
  *
- * Invariant: the judge asks the authorization server's own store, never the broker, what a refresh
- * token is worth. A sign-in is *lost* when no token can be had though the server honours the token that
- * the vault holds, or when it doesn't and the broker can't say why. An answer is *lost in flight* when
- * the server replaced the token and the broker was killed before the new one was in the vault: then
- * `explain` must say exactly that.
+ * Invariant: the judge asks the authorization server's store, never the broker, what a refresh token is worth. A sign-in
+ * is *lost* if no token can be had although the server honours the vault's, or if the broker can't say why not. An
+ * answer is *lost in flight* if the server replaced the token and the vault has not the new one: `explain` must say
+ * exactly that.
  */
 import { signInItems } from './named-items.ts';
 import path from 'node:path';

@@ -1,8 +1,7 @@
 /**
- * A desk to look at: servers, programs, questions and activity as somebody might have them, all invented.
+ * A desk to look at, invented: servers, programs, questions and activity.
  *
- * Invariant: written down, not a broker's, and still true to the wire: every answer passes its channel's
- * schema. The moment is fixed, so that two pictures of it are the same.
+ * Invariant: every answer passes its channel's schema. The moment is fixed, so that two pictures of it are the same.
  */
 import { channels, isChannel } from '../../../electron/bridge/channels.ts';
 import type { ChannelName, ResultOn, ShownPreferences } from '../../../electron/bridge/channels.ts';

@@ -1,10 +1,6 @@
 /**
- * Removes what a test left in the run's keyring.
- *
- * A keyring writes all of its items at each change: with the items of a hundred ended homes in it, each write of a
- * running one took ten times as long.
- *
- * Invariant: only the keyring that scripts/with-keyring.sh made is touched.
+ * Removes what a test left in the run's keyring, which writes all its items at each change: a hundred ended homes made
+ * that ten times slower. Only the keyring of scripts/with-keyring.sh is touched.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';

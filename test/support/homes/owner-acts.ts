@@ -1,8 +1,6 @@
 /**
- * What a home's owner does in a test whose subject is something else: over the socket, from the test's own process, since
- * a command costs a process.
- *
- * Invariant: none of it starts a broker but `startBroker`.
+ * What a home's owner does beside a test's subject: over the socket, since a command costs a process. Only `startBroker`
+ * starts a broker.
  */
 import type { ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { isAlive, type TestHome, until } from '../home.ts';

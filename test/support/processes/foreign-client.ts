@@ -1,9 +1,8 @@
 /**
- * Clients that nobody here wrote, as their users run them: processes with a home and a configuration of their own, which
- * start `keyturn bridge` as their server.
+ * Clients by others, as their users run them: processes that start `keyturn bridge` as their server.
  *
- * Invariant: what they print, and what anybody can read of them and of the processes below them, is kept for the search for
- * secrets. They write to their own folder alone.
+ * Invariant: what they print, and what anybody can read of their processes, is kept for the search for secrets. They
+ * write to their own folder alone.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,7 @@
 /**
- * The `keyturn` command for the programs of the public suite, which also send requests of their own.
+ * The `keyturn` command for the programs of the public suite, which also send requests.
  *
- * Invariant: their process goes on meanwhile. One that stood still would not notice that the server closed a connection
- * after five idle seconds, and would send its next request over it.
+ * Invariant: it doesn't block: a blocked process misses that the server closes a connection after five idle seconds.
  */
 import { execFile } from 'node:child_process';
 import process from 'node:process';

@@ -1,8 +1,6 @@
 /**
- * How a test acts as a user's own program: with no privilege beyond what the user has.
- *
- * Invariant: root reads everybody's memory, so a test that runs as root gives its privileges up first,
- * for the attacker as for the attacked: the kernel lets nobody trace a process that may do more.
+ * How a test acts as a user's program, without further privileges. Root reads everybody's memory, so a test that runs as
+ * root gives its privileges up first, for the attacker and the attacked.
  */
 import { spawnSync } from 'node:child_process';
 

@@ -1,8 +1,6 @@
 /**
- * A desktop session whose screen is locked by word: a bus of its own, and the signal that a screen saver sends. The same
- * bus stands for the system's, on which nobody speaks.
- *
- * Invariant: no app of another test hears it.
+ * A desktop session whose screen is locked by word: its bus, which no other test's app hears, and a screen saver's
+ * signal. The same bus is the system's, on which nobody speaks.
  */
 import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';

@@ -1,8 +1,6 @@
 /**
- * An MCP server that takes an API key in place of a sign-in, over TLS.
- *
- * Invariant: it answers 200 to a request that carries its key in its header, and 401 without a word about OAuth to every
- * other request, whatever the path. It publishes nothing.
+ * An MCP server that takes an API key instead of a sign-in, over TLS. It answers 200 to a request with its key, and 401
+ * without a word about OAuth to every other, whatever the path.
  */
 import { randomBytes } from 'node:crypto';
 import type { RecordedRequest } from '../bent/server.ts';

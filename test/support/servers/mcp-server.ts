@@ -1,10 +1,9 @@
 /**
- * A real MCP server on the loopback address: streamable HTTP over HTTPS, with bearer tokens. Unless a test protects
- * something else, it has one notebook for each account.
+ * A real MCP server on the loopback address: streamable HTTP over HTTPS, with bearer tokens, and a notebook for each
+ * account unless a test protects something else.
  *
- * Invariant: a token is checked before anything of the request is read, and a tool runs only with the
- * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result. A tool
- * sees the notebook of the token's subject and no other.
+ * Invariant: a token is checked before anything of the request is read. Without a tool's scopes the client gets an HTTP
+ * status and a challenge, not an error in a tool's result. A tool sees only the notebook of the token's subject.
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';

@@ -1,8 +1,6 @@
 /**
- * A PostgreSQL server of a test's own: the real one, as the Debian package brings it.
- *
- * Invariant: everything of it lies in a temporary folder, where its only socket is too, so nothing listens on the network.
- * It ends with the test, by its pid, and with the process that started it.
+ * A real PostgreSQL server for a test, in a temporary folder with its only socket. It ends with the test, by its pid,
+ * and with the process that started it.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

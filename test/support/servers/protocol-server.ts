@@ -1,8 +1,6 @@
 /**
- * Servers of the protocol on this machine, made with its SDK, whose habits a test chooses: sessions that are forgotten,
- * streams that are cut, answers that are refused.
- *
- * Invariant: the server notes every message before anything else happens to it, so that a test can count.
+ * MCP servers by the SDK, with habits that a test chooses: forgotten sessions, cut streams, refused answers. Each
+ * message is noted first, so that a test can count.
  */
 import { getRequestListener } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';

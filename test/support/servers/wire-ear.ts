@@ -1,8 +1,6 @@
 /**
- * Listens to what the HTTP servers of this process hear and say.
- *
- * Invariant: it changes nothing of an exchange, neither bytes nor their order nor when they come. An
- * exchange that never ends is told of when its connection closes.
+ * Listens to what the HTTP servers of this process hear and say, and changes nothing of it. An exchange that never ends
+ * is told of when its connection closes.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,9 +1,6 @@
 /**
- * What a world's MCP server can offer besides notebooks: tools that ask back, want a page opened, wait and answer at
- * length, resources and prompts, in sessions.
- *
- * Invariant: a tool is counted before it does anything, by the key that its caller gave, so that a test can tell a call
- * that ran twice.
+ * What a world's MCP server can offer besides notebooks: tools that ask back, open a page, wait or answer at length,
+ * resources and prompts, in sessions. A tool is counted by its caller's key before it does anything.
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

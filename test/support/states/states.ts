@@ -1,9 +1,8 @@
 /**
- * Every state of the windows that a user can meet, in one list: the pictures (`npm run screenshots`) and the tests
- * of their layout go through it. What they show is written down and invented; a state is reached by its
- * address, by what the broker answers, and by what somebody presses.
+ * Every state of the windows, invented: for the pictures (`npm run screenshots`) and the tests of their layout. An
+ * address, the broker's answers and presses lead to it.
  *
- * Invariant: a state stands by itself, so that each can be opened in a page that showed another one before.
+ * Invariant: a state needs no other, so that each can be opened in a page that showed another one before.
  */
 import type { ChannelName, Envelope } from '../../../electron/bridge/channels.ts';
 import type { window as english } from '../../../words/en/window.ts';
