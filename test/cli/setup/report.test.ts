@@ -11,7 +11,7 @@ const config = {
   dialect: 'usual',
 } as const;
 
-it('a reason with a command is the end of its line, behind what the file itself names', () => {
+it('a reason with a command ends its line, behind what the file itself names', () => {
   const why =
     'another entry has another API key for this server: keyturn connect https://x.example/mcp --as a';
   const finding = {

@@ -18,6 +18,16 @@ export function textOf({ content, isError }) {
   return text;
 }
 
+/** What both majors of the SDK do, and the AI SDK's client but for calls. Their ways to call differ. */
+export const reads = (client) => ({
+  tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+  resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+  read: async (uri) => (await client.readResource({ uri })).contents[0].text,
+  prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
+  prompt: async (name, args) => (await client.getPrompt({ name, arguments: args })).messages[0].content.text,
+  close: async () => client.close(),
+});
+
 /** `operations` by name; `call` takes a signal last. */
 export function serve(operations) {
   const underWay = new Map();

@@ -2,7 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { accepted, completion, entry, serve, textOf } from './operations.mjs';
+import { accepted, completion, entry, reads, serve, textOf } from './operations.mjs';
 
 const capabilities = { elicitation: {}, sampling: {} };
 const client = new Client({ name: 'sdk-1', version: '1.0.0' }, { capabilities });
@@ -11,14 +11,9 @@ client.setRequestHandler(CreateMessageRequestSchema, async () => completion);
 await client.connect(new StdioClientTransport(entry));
 
 serve({
-  tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+  ...reads(client),
   call: async (name, args, signal) =>
     textOf(await client.callTool({ name, arguments: args }, undefined, signal ? { signal } : {})),
-  resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
-  read: async (uri) => (await client.readResource({ uri })).contents[0].text,
-  prompts: async () => (await client.listPrompts()).prompts.map(({ name }) => name),
-  prompt: async (name, args) => (await client.getPrompt({ name, arguments: args })).messages[0].content.text,
   person: async (key) => textOf(await client.callTool({ name: 'ask-person', arguments: { key } })),
   model: async (key) => textOf(await client.callTool({ name: 'ask-model', arguments: { key } })),
-  close: async () => client.close(),
 });

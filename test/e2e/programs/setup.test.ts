@@ -90,7 +90,7 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
   expect(asking.shown()).toContain('kiro-notes may reach');
 });
 
-it('setup asks for each account that entries of one server name, and shows the account', async () => {
+it('setup asks for, and shows, each account that entries of one server name', async () => {
   const { home, resource } = await homeInWorld();
   const user = home.env['HOME'] ?? '';
   const file = path.join(user, '.cursor', 'mcp.json');

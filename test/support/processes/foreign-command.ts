@@ -6,6 +6,9 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 
+/** What the suite calls each of them with. */
+export const [bin = '', endpoint = ''] = process.argv.slice(2);
+
 interface Ended {
   /** A name where the command could not be started. */
   readonly status: number | string | null | undefined;
@@ -13,7 +16,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-export function keyturn(bin: string, ...words: readonly string[]): Promise<Ended> {
+export function keyturn(...words: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(process.execPath, [bin, ...words], (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
@@ -32,11 +35,7 @@ export const initialize = {
 };
 
 /** A message to an MCP server; answers without its body. */
-export async function send(
-  endpoint: string,
-  message: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
+export async function send(message: object, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(endpoint, {
     method: 'POST',
     headers: {
@@ -52,8 +51,8 @@ export async function send(
 }
 
 /** What it prints. Rejects where it fails. */
-export async function printedBy(bin: string, ...words: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await keyturn(bin, ...words);
+export async function printedBy(...words: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await keyturn(...words);
   if (status !== 0) throw new Error(`keyturn ${words.join(' ')}: ${status}\n${stderr}`);
   return stdout.trim();
 }

@@ -3,8 +3,6 @@
  * A workload of the public suite: it enters its client with each of the assertions that the suite gives it, gets a token
  * with `keyturn token`, and uses it.
  *
- *     MCP_CONFORMANCE_CONTEXT=JSON node test/support/processes/workload-program.ts BIN ENDPOINT
- *
  * Exit 0: Keyturn refused the bad assertions by their reason, and the server took the token of the good one.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,9 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { z } from 'zod';
-import { initialize, keyturn, printedBy, send } from './foreign-command.ts';
-
-const [bin = '', endpoint = ''] = process.argv.slice(2);
+import { endpoint, initialize, keyturn, printedBy, send } from './foreign-command.ts';
 
 const context = z
   .object({
@@ -41,17 +37,17 @@ async function issuerOf(server: string): Promise<string> {
 try {
   const issuer = await issuerOf(endpoint);
   const source = ['--grant-type', 'jwt-bearer', '--assertion', `file:${file}`];
-  await printedBy(bin, 'oauth-client', 'add', issuer, '--client-id', context.client_id, ...source);
-  await printedBy(bin, 'app', 'allow', 'cli', endpoint);
+  await printedBy('oauth-client', 'add', issuer, '--client-id', context.client_id, ...source);
+  await printedBy('app', 'allow', 'cli', endpoint);
   for (const bad of [context.expired_jwt, context.wrong_audience_jwt]) {
     writeFileSync(file, bad, { mode: 0o600 });
-    const { status, stderr } = await keyturn(bin, 'token', endpoint, '--no-input');
+    const { status, stderr } = await keyturn('token', endpoint, '--no-input');
     if (status !== 5 || !stderr.includes('reason: assertion_invalid'))
       throw new Error(`a bad assertion: ${status}\n${stderr}`);
   }
   writeFileSync(file, context.valid_jwt, { mode: 0o600 });
-  const token = await printedBy(bin, 'token', endpoint, '--no-input');
-  const response = await send(endpoint, initialize, { authorization: `Bearer ${token}` });
+  const token = await printedBy('token', endpoint, '--no-input');
+  const response = await send(initialize, { authorization: `Bearer ${token}` });
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
