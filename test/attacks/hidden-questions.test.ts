@@ -1,7 +1,4 @@
-/**
- * Another program asks in a way that no list can hold: one such question would hide every other one from the window and
- * from `keyturn request list`.
- */
+/** Another program asks in a way that no list can hold, which would hide all other questions from the user. */
 import { spawn } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Another program of the same user writes, deletes or blocks files of the home. It reads and writes every file, and can't
- * read the vault.
- */
+/** Another program of the user writes, deletes or blocks files of the home. It can't read the vault. */
 import path from 'node:path';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

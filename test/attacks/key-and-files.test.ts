@@ -1,7 +1,4 @@
-/**
- * Another program of the same user has the owner's key, and writes, copies or puts back every file of a home of the app.
- * It can't read the vault.
- */
+/** Another program has the owner's key and writes every file of an app's home. It can't read the vault. */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,7 +1,4 @@
-/**
- * Another program of the user's holds the owner's key while the app runs, and wants its own account, or its own issuer,
- * behind what the user allowed.
- */
+/** Another program with the owner's key wants its own account or issuer behind what the user allowed. */
 import { describe, expect, it } from 'vitest';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';

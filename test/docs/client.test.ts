@@ -1,7 +1,4 @@
-/**
- * The examples of docs/reference/client-library.md run as they stand there: programs of their own, a real broker, a real
- * protected server.
- */
+/** The examples of docs/reference/client-library.md, run against a real broker and a real protected server. */
 import { execFile } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

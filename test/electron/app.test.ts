@@ -1,7 +1,4 @@
-/**
- * The desktop host over the double: a real daemon, and pages of a real Chromium. What a user does with it
- * is in test/journeys/.
- */
+/** The desktop app over the double: a real broker, and pages of a real Chromium. Its use is in test/journeys/. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright';

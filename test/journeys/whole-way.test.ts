@@ -1,7 +1,4 @@
-/**
- * The whole way of a user who connects an app, at every width of a window, in the light and in the dark: what they
- * press is counted.
- */
+/** The whole way of a user who connects an app, at every width, light and dark. Presses are counted. */
 import type { Page } from 'playwright';
 import { expect, it } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';

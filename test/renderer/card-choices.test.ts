@@ -1,7 +1,4 @@
-/**
- * What a card offers and says, over answers that are written down: how long, and to whom.
- * That the broker keeps to it is question-card.test.ts's.
- */
+/** What a card offers: how long, and to whom. That the broker keeps to it is in question-card.test.ts. */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';

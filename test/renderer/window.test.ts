@@ -1,7 +1,4 @@
-/**
- * The main window's ways: the picture of who uses what, a list with one thing beside it, the search, the sections of
- * the settings, the keys.
- */
+/** The main window: the overview, a list with one thing beside it, search, sections of the settings, keys. */
 import type { Page } from 'playwright';
 import { expect, it } from 'vitest';
 import { exampleAnswer, exampleLater, exampleSignIns } from '../support/homes/example-desk.ts';

@@ -1,7 +1,4 @@
-/**
- * A page of a real Chromium that signs in at our authorization server and calls our protected server by the protocol's
- * SDK, both of other origins.
- */
+/** A Chromium page that signs in at our authorization server and calls our protected server by the SDK. */
 import path from 'node:path';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { build } from 'vite';

@@ -1,8 +1,4 @@
-/**
- * What each built file imports, read from its syntax tree.
- *
- * Invariant: nothing is executed or guessed.
- */
+/** What each built file imports, read from its syntax tree. Nothing is executed or guessed. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';

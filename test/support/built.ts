@@ -1,8 +1,4 @@
-/**
- * Builds dist/ once before the tests that run it.
- *
- * Invariant: those tests see today's source: a build older than any source file is made anew.
- */
+/** Builds dist/ once before the tests that run it, if a source file is newer. */
 import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -1,8 +1,4 @@
-/**
- * The disk of this process for a test that records how a file is replaced, or lets one step fail.
- *
- * Invariant: calls that replace no file are the system's.
- */
+/** A disk that records how a file is replaced, or lets one step fail. Other calls are the system's. */
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 

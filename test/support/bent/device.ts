@@ -1,8 +1,4 @@
-/**
- * Device authorization (RFC 8628) of a bent authorization server.
- *
- * Invariant: a device code gives tokens once, and only after a user approved its user code.
- */
+/** Device authorization (RFC 8628). A device code gives tokens once, and only after approval of its user code. */
 import { randomInt } from 'node:crypto';
 import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';

@@ -1,8 +1,4 @@
-/**
- * Grants, codes and tokens of a bent authorization server.
- *
- * Invariant: everything hangs on a grant; ending the grant ends all of it at once.
- */
+/** Grants, codes and tokens of a bent authorization server. All ends with its grant. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Json } from './jwt.ts';
 import { type Parts, Refusal } from './parties.ts';

@@ -1,7 +1,4 @@
-/**
- * A broker at which a user sits, without the app: real commands, real broker, and the owner in-process for
- * the user's windows.
- */
+/** A broker with a user and without the app: real commands, and the owner in-process for the user's windows. */
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';

@@ -1,7 +1,4 @@
-/**
- * Fills a file that is replaced whole until the system refuses more, and says on stdout what became of it. Argument: the
- * file.
- */
+/** Replaces the file of its argument until the system refuses more, and says on stdout what became of it. */
 import { readFileSync } from 'node:fs';
 import { replaceFile } from '../../../src/base/private-file.ts';
 

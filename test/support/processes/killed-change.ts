@@ -1,7 +1,4 @@
-/**
- * A process that changes the document of a home once, and is killed (SIGKILL) at one step. Arguments: folder, name of the
- * change, step.
- */
+/** Changes a document once, and is killed (SIGKILL) at one step. Arguments: folder, name of the change, step. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,8 +1,4 @@
-/**
- * A GET with exactly these headers, to exactly this address: fetch sets some by itself.
- *
- * Invariant: redirects are not followed, and the answer is read to its end.
- */
+/** A GET with exactly these headers, to this address. Follows no redirect, and reads the answer to its end. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request, type IncomingHttpHeaders } from 'node:http';

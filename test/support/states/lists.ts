@@ -1,7 +1,4 @@
-/**
- * What the broker answers in the states of the windows (states.ts): nothing, a crowd, texts as long as they get, and all
- * that may be wrong. Invented.
- */
+/** What the broker answers in the states of the windows (states.ts): nothing, a crowd, long texts, all faults. */
 import type { ChannelName, Refusal, ResultOn } from '../../../electron/bridge/channels.ts';
 import { ago, ahead, emptyStatus, examplePreferences, exampleStatus, hour } from '../homes/example-desk.ts';
 import { longAddress, longName, scopesOf, type Question } from './questions.ts';

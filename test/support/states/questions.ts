@@ -1,7 +1,4 @@
-/**
- * Every question that a card can ask, once or several times: by its kind, by what is rare about it, and as long as
- * texts get. All of it is invented.
- */
+/** Every question that a card can ask, invented: by its kind, by what is rare about it, and with long texts. */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
 import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
