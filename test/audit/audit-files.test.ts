@@ -157,17 +157,17 @@ describe('an audit log that can’t be written', () => {
     mkdirSync(rig.file);
     const row: AuditRow = { event: 'refresh', outcome: 'x'.repeat(1000) };
     for (let n = 0; n < 5000; n += 1) rig.audit.note(row);
-    await rig.audit.record({ event: 'pair', outcome: 'yes' });
+    await rig.audit.record({ event: 'pair', outcome: 'approve' });
     const { waiting = 0, lost = 0 } = rig.audit.trouble ?? {};
     expect([waiting > 3500, waiting + lost]).toEqual([true, 5001]);
     rmdirSync(rig.file);
     rig.clock.time += 1000;
-    await rig.audit.record({ event: 'pair', outcome: 'later' });
+    await rig.audit.record({ event: 'pair', outcome: 'dismiss' });
     const { rows } = await tailAudit(rig.folder, 2);
     const last = { first: rig.clock.time - 1000, last: rig.clock.time - 1000 };
     expect(rows).toMatchObject([
       { event: 'lost', outcome: 'no room', count: lost, ...last },
-      { outcome: 'later' },
+      { outcome: 'dismiss' },
     ]);
     rig.audit.note(row);
     expect(await rig.audit.tail(1)).toMatchObject({ rows: [row] });
@@ -190,7 +190,7 @@ describe('an export of the audit log', () => {
     'has no cell that a spreadsheet runs as a formula: %j',
     async (sign) => {
       const rig = rigIn();
-      await rig.audit.record({ event: 'pair', outcome: 'yes', app: `${sign}cmd()` });
+      await rig.audit.record({ event: 'pair', outcome: 'approve', app: `${sign}cmd()` });
       expect(await exported(rig.folder, 'csv')).toContain(`"'${sign.slice(0, 1)}`);
     },
   );

@@ -47,7 +47,7 @@ describe('an audit row', () => {
   it('an audit row stays one short line, whatever a program sends as its name', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const scope = Array.from({ length: 5000 }, (_, n) => `scope-${n}`);
-    await audit.record({ event: 'pair', outcome: 'yes', app: `a\n{}${'x'.repeat(100_000)}`, scope });
+    await audit.record({ event: 'pair', outcome: 'approve', app: `a\n{}${'x'.repeat(100_000)}`, scope });
     expect(rows()).toHaveLength(1);
     expect(JSON.stringify(rows()[0]).length).toBeLessThan(3000);
   });
@@ -101,7 +101,7 @@ describe('repetitions of one answer', () => {
       audit.note({ event: 'refused', outcome: 'not_permitted', endpoint: `https://a.example/${n}` });
     };
     for (let n = 0; n < 1005; n += 1) refused(n);
-    await audit.record({ event: 'pair', outcome: 'yes' });
+    await audit.record({ event: 'pair', outcome: 'approve' });
     expect(rows().at(-1)).toMatchObject({ event: 'lost', count: 5 });
     clock.time += 60_000;
     refused(2000);

@@ -157,7 +157,7 @@ test('closes the connection under a thread that asks, which hears so', async () 
     dispatch: async () => {
       asked += 1;
       if (asked === 1) return new Promise(() => undefined);
-      throw new KeyturnError('consent_required', 'Nobody said yes.');
+      throw new KeyturnError('consent_required', 'The user approved nothing.');
     },
   });
   const { appId, key, brokerId } = rig.enrol();
@@ -188,7 +188,7 @@ if not closing.is_alive(): ask()
       'asking',
       'broker_unreachable: the connection was closed by this program',
       'False False',
-      'consent_required: Nobody said yes.',
+      'consent_required: The user approved nothing.',
       '',
     ].join('\n'),
     stderr: '',

@@ -34,21 +34,21 @@ async function asked() {
   set.catch(() => undefined);
   const { id, question } = await rig.question('command');
   expect(question).toMatchObject({ request: { scope: ['read'], until: rig.until, account: 'work' } });
-  return { ...rig, set, yes: () => rig.parts.approvalRequests.answer(id, 'approve') };
+  return { ...rig, set, approve: () => rig.parts.approvalRequests.answer(id, 'approve') };
 }
 
 describe('an account that a command adds to a permission', () => {
   it('is added with the scopes and the expiry that the card showed', async () => {
-    const { set, yes, standing, alice, work, until } = await asked();
-    yes();
+    const { set, approve, standing, alice, work, until } = await asked();
+    approve();
     await set;
     expect(standing()).toMatchObject([{ scope: ['read'], until, signInIds: [alice.id, work.id] }]);
   });
 
   it('is not added where the permission was ended while the card waited', async () => {
-    const { set, yes, standing, ...rig } = await asked();
+    const { set, approve, standing, ...rig } = await asked();
     await asOwner(rig)('permission.revoke', place);
-    yes();
+    approve();
     expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
     expect(standing()).toEqual([]);
   });

@@ -43,7 +43,7 @@ export async function deny({ page, id }: { page: Page; id: string }): Promise<vo
   await ask(page, 'request.answer', { id, answer: 'deny' }).then(valueOf, () => undefined);
 }
 
-/** Runs a command that widens something, and says yes to its card. */
+/** Runs a command that widens something, and approves its card. */
 export async function withYes(home: TestHome, args: readonly string[]): Promise<void> {
   const command = home.start(args);
   expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });

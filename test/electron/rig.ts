@@ -75,7 +75,7 @@ export type Group = ReturnType<typeof openGroup>;
 
 /**
  * Starts the app on this home; it ends with the test, unless told otherwise. Where the app asks at its start about the
- * settings that the home is made with, the user says yes.
+ * settings that the home is made with, the user approves.
  */
 export async function openApp(
   home: TestHome,
@@ -98,7 +98,7 @@ function asksAtStart({ env, paths }: TestHome): boolean {
   return isForgotten && unapproved.some((name) => env[name] !== undefined);
 }
 
-/** Presses yes on the card about the settings, and sees it go. */
+/** Approves the card about the settings, and sees it go. */
 export async function confirmSettings(opened: App): Promise<void> {
   await opened.clickNotification('Settings were changed outside Keyturn');
   const card = await until('the card about the settings', async () =>

@@ -26,7 +26,7 @@ const ways: readonly Way[] = [
   [1440, 'light', 900],
 ];
 
-/** The window as this person has it, and whether all of it can be read and pressed. */
+/** The window as this user has it, and whether all of it can be read and pressed. */
 async function isWhole(page: Page, [width, theme, besides]: Way): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
   for (const each of [besides, width]) {

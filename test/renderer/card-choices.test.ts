@@ -89,14 +89,14 @@ describe('how long it is allowed', () => {
       await button(page, 'Allow').click();
       await idle(page);
     }
-    const yes = { id: 'q1', answer: 'approve' };
+    const approved = { id: 'q1', answer: 'approve' };
     await expect
       .poll(() => answers)
       .toEqual([
-        { ...yes, duration: { once: true } },
-        { ...yes, duration: { seconds: 3600 } },
-        { ...yes, duration: { run: true } },
-        yes,
+        { ...approved, duration: { once: true } },
+        { ...approved, duration: { seconds: 3600 } },
+        { ...approved, duration: { run: true } },
+        approved,
       ]);
   });
 

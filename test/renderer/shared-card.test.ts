@@ -74,7 +74,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
 
 const serverTick = (page: Page, id: string) =>
   page.getByRole('checkbox', { name: `https://${id}.example/mcp` });
-const yes = (id: string) => ({ id, answer: 'approve' });
+const approves = (id: string) => ({ id, answer: 'approve' });
 
 describe('the card of several questions of one run', () => {
   it('lists every server with its scopes, and takes one press', async () => {
@@ -97,7 +97,9 @@ describe('the card of several questions of one run', () => {
     const duration = { seconds: 3600 };
     await expect
       .poll(() => calls)
-      .toEqual([['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...yes(id), duration })) }]]);
+      .toEqual([
+        ['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...approves(id), duration })) }],
+      ]);
   });
 
   it('puts off a server without its tick, and gives what is ticked elsewhere', async () => {
@@ -109,7 +111,11 @@ describe('the card of several questions of one run', () => {
     await page.getByLabel('notes:delete').uncheck();
     await serverTick(page, 'q2').uncheck();
     await button(page, 'Allow').click();
-    const answers = [{ ...yes('q1'), scope: 'notes:read' }, yes('q3'), { id: 'q2', answer: 'dismiss' }];
+    const answers = [
+      { ...approves('q1'), scope: 'notes:read' },
+      approves('q3'),
+      { id: 'q2', answer: 'dismiss' },
+    ];
     await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
   });
 
@@ -204,7 +210,7 @@ describe('a card that grows', () => {
     await approvable(page);
     await button(page, 'Allow').click();
     const answers = [
-      { ...yes('q1'), scope: 'notes:read' },
+      { ...approves('q1'), scope: 'notes:read' },
       { id: 'q3', answer: 'dismiss' },
     ];
     await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
@@ -218,6 +224,6 @@ describe('a card that grows', () => {
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await approvable(page);
     await button(page, 'Allow').click();
-    await expect.poll(() => calls).toEqual([['request.answer', yes('q2')]]);
+    await expect.poll(() => calls).toEqual([['request.answer', approves('q2')]]);
   });
 });

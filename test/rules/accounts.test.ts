@@ -70,7 +70,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('B-7: gives the program nothing without that second yes', async () => {
+  it('B-7: gives the app nothing without that second approval', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask(stepUp('write')));
     await answered(all, 'account', 'approve');

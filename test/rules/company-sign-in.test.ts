@@ -97,7 +97,7 @@ describe('the sign-in at the company', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('P-13: as another person gives no program that person’s tokens', async () => {
+  it('P-13: as another user gives no app that user’s tokens', async () => {
     const { rig, provider, authorizationServer } = await company();
     await rig.ask();
     provider.settings.subject = 'mallory';

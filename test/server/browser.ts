@@ -1,4 +1,4 @@
-/** One person's side of the pages of authorization servers: cookies, redirects and forms, without a real browser. */
+/** One user's side of the pages of authorization servers: cookies, redirects and forms, without a real browser. */
 import { fetch, type Agent, type Response } from 'undici';
 import { CookieJar } from '../../demo/user-agent.ts';
 

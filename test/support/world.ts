@@ -83,7 +83,7 @@ export async function openWorld(options: WorldOptions = {}) {
       authorizationServer: { ...authorizationServer.counts },
       protectedServer: { ...protectedServer.counts },
     }),
-    /** A headless person: follows an authorization URL to the loopback address. */
+    /** A headless user: follows an authorization URL to the loopback address. */
     signIn,
     /** A user who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
     browser: (flags?: string) => browser.command(flags),

@@ -1,4 +1,4 @@
-/** Questions end exactly once, and only a user's answer says yes. */
+/** Questions end exactly once, and only a user's answer approves. */
 import { describe, expect, it } from 'vitest';
 import { ApprovalRequests, type Question } from '../../../src/broker/approval-requests/approval-requests.ts';
 import type { Starter } from '../../../src/broker/approval-requests/starter.ts';

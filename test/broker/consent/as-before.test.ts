@@ -50,7 +50,7 @@ describe('an approval "as before"', () => {
     expect(rig.texts().join('\n')).toContain('"outcome":"void"');
   });
 
-  // The yes can be at any step on its way to the disk by then.
+  // The approval can be at any step on its way to the disk by then.
   it.each(Array.from({ length: 12 }, (_none, steps) => steps))(
     'leaves no part of a permission that was ended %i steps after it',
     async (steps) => {

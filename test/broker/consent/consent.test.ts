@@ -15,7 +15,7 @@ function permissionOf({ parts, endpoint, clock }: Rig, appId = 'editor') {
   return parts.permissions.find(appId, endpoint, clock.now());
 }
 
-/** The owner decides by a command: yes, unless `changes` says no. */
+/** The owner decides by a command: an approval, unless `changes` denies. */
 async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permission>): Promise<void> {
   await broker.consent.decide({
     appId: 'editor',

@@ -11,7 +11,7 @@ describe('the cards of an app after the answer `dismiss`', () => {
   const late = { reason: 'rate_limited', retryAfter: 1 };
 
   /** Puts off the card of a request, or takes the request back. */
-  async function getsNoYes({ ask, question, parts }: Rig, how: 'dismiss' | 'withdrawn'): Promise<void> {
+  async function getsNoApproval({ ask, question, parts }: Rig, how: 'dismiss' | 'withdrawn'): Promise<void> {
     const app = new AbortController();
     const asked = refusal(ask({ signal: app.signal }));
     const { id } = await question('allow');
@@ -27,25 +27,25 @@ describe('the cards of an app after the answer `dismiss`', () => {
   it.each(['dismiss', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
     const r = await rig();
     for (const longest of [1000, 2000, 4000]) {
-      await getsNoYes(r, how);
+      await getsNoApproval(r, how);
       r.clock.advance(longest * 0.75 - 1);
       // Another server does not avoid the pause; another app isn't delayed.
       const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
       expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
       r.clock.advance(longest * 0.25 + 1);
     }
-    await getsNoYes(r, how);
+    await getsNoApproval(r, how);
     const other = refusal(r.ask({ appId: 'agent' }));
     r.parts.approvalRequests.answer((await r.question('allow')).id, 'dismiss');
     expect(await other).toMatchObject({ reason: 'consent_required' });
     r.clock.advance(8000 + 300_001);
-    await getsNoYes(r, how);
+    await getsNoApproval(r, how);
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
   it('come after the shortest pause again once one was approved', async () => {
     const r = await rig();
-    await getsNoYes(r, 'dismiss');
+    await getsNoApproval(r, 'dismiss');
     r.clock.advance(1000);
     const asked = r.ask();
     r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve');
@@ -60,11 +60,11 @@ describe('the cards of an app after the answer `dismiss`', () => {
   it('come at once after a sign-in at the same server only', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
-    await getsNoYes(r, 'dismiss');
+    await getsNoApproval(r, 'dismiss');
     await r.login(elsewhere);
     expect(await refusal(r.ask())).toMatchObject(late);
     await r.login();
-    await getsNoYes(r, 'dismiss');
+    await getsNoApproval(r, 'dismiss');
 
     // About two servers: a sign-in at one of them says nothing about the other.
     const cards = [r.ask(), r.ask(elsewhere)].map(refusal);

@@ -6,7 +6,7 @@ import { brokerRig, inWorld, refusal } from '../rig.ts';
 
 const hour = 3_600_000;
 
-/** Two sign-ins of one person at one issuer, which keeps a single authorization for both unless told otherwise. */
+/** Two sign-ins of one user at one issuer, which keeps a single authorization for both unless told otherwise. */
 async function siblings({ sharesGrants = true } = {}) {
   const world = await openWorld({ sharesGrants });
   onTestFinished(() => world.close());

@@ -71,7 +71,7 @@ describe('a token', () => {
     ['without an end', { exp: undefined }, { expiresAt: now + 30 }],
     ['with null for nothing', { exp: null, nbf: null, cnf: null, iss: null }, { expiresAt: now + 30 }],
     ['whose issuer’s clock is ahead', { nbf: now + 5, iat: now + 5 }, { subject: 'alice' }],
-    ['whose person has a name only', { sub: undefined, username: 'bob' }, { subject: 'bob' }],
+    ['whose user has a name only', { sub: undefined, username: 'bob' }, { subject: 'bob' }],
     ['of a client alone', { sub: undefined }, { subject: 'editor' }],
     ['that says of its use that it gives access', { token_use: 'access_token', typ: 'Bearer' }, {}],
   ])('RS-9: an introspected token passes %s', async (_what, changes, expected) => {

@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 
-  it('TP-1: takes no token of another client or person under its name', async () => {
+  it('TP-1: takes no token of another client or user under its name', async () => {
     const token = checkedToken(flow, await signIn(flow));
     const check = flow.server.checkSession;
     expect(await check(token)).toBe('valid');

@@ -63,7 +63,7 @@ async function started(
 
 /**
  * Starts it on this home. It ends with the test, and opens no page by itself. Where it asks at its start about the
- * settings that the home is made with, the user says yes, unless `leaves` is given.
+ * settings that the home is made with, the user approves, unless `leaves` is given.
  */
 export async function openDesk(
   home: TestHome,
