@@ -47,15 +47,11 @@ export const formatOf = ({ dialect }: ConfigFile): Format => (dialect === 'toml'
 /** Entries of one file: each is looked for in the whole text, and thousands of them would take minutes. */
 const maxEntries = 500;
 
-/** Undefined for a text that isn't of the file's format, or has too many entries. Entries that start something else are left out. */
-export function findingsIn(
-  config: ConfigFile,
-  text: string,
-  own: OwnCommand,
-): readonly Finding[] | undefined {
+/** Entries that start something else are left out. Of a text that isn't of its format, or has too many entries: why it is left. */
+export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): readonly Finding[] | string {
   try {
     const places = formatOf(config).find(text, config.ways);
-    if (places.length > maxEntries) return undefined;
+    if (places.length > maxEntries) return `it has more than ${maxEntries} entries`;
     const names = places.map(({ way }) => JSON.stringify(way));
     const isDoubled = (name = ''): boolean => names.indexOf(name) !== names.lastIndexOf(name);
     return places.flatMap((place, index) => {
@@ -67,8 +63,9 @@ export function findingsIn(
       return { kind: 'left' as const, entry, way, why, exposed: exposedIn(place.members), gone };
     });
   } catch (error) {
-    if (error instanceof NotUnderstood) return undefined;
-    throw error;
+    if (!(error instanceof NotUnderstood)) throw error;
+    const before = text.trimEnd().slice(0, error.at ?? 0);
+    return `Keyturn can’t read ${error.at === undefined ? 'it' : `its line ${before.split('\n').length}`}`;
   }
 }
 

@@ -52,9 +52,9 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const whole = textOf(found.bytes);
   const mark = whole?.startsWith('\ufeff') ? '\ufeff' : '';
   const text = whole?.slice(mark.length);
-  const findings = text === undefined ? undefined : findingsIn(config, text, options.own);
-  if (text === undefined || !findings)
-    return { ...nothing, left: 'Keyturn can’t read what is written in this file' };
+  if (text === undefined) return { ...nothing, left: 'it is not UTF-8' };
+  const findings = findingsIn(config, text, options.own);
+  if (typeof findings === 'string') return { ...nothing, left: findings };
   if (findings.length === 0) return undefined;
   const isKept = config.scope === 'project' && !options.withVersioned && isVersioned(found.real);
   const left = 'this file belongs to a project under version control: keyturn setup --project changes it too';

@@ -18,7 +18,8 @@ const config = {
 } as const;
 
 function read(text: string) {
-  const findings = findingsIn(config, text, own) ?? [];
+  const found = findingsIn(config, text, own);
+  const findings = typeof found === 'string' ? [] : found;
   const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
   return { findings, after: applied(text, edits) };
 }

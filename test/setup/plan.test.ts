@@ -17,7 +17,8 @@ function fileOf(client: string, scope = 'user'): ConfigFile {
 }
 
 function read(client: string, text: string): { findings: readonly Finding[]; after: string } {
-  const findings = findingsIn(fileOf(client), text, own) ?? [];
+  const found = findingsIn(fileOf(client), text, own);
+  const findings = typeof found === 'string' ? [] : found;
   const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
   return { findings, after: applied(text, edits) };
 }
@@ -255,7 +256,7 @@ describe('keyturn setup', () => {
     const [command, ...args] = [...own.words, 'bridge', endpoint, '--as', 'x'];
     const text = entered({ command, args, env: { KEYTURN_HOME: '/tmp/trial' } });
     const env: Record<string, string> = here === undefined ? {} : { KEYTURN_HOME: here };
-    const [finding] = findingsIn(fileOf('cursor'), text, { ...own, env }) ?? [];
+    const [finding] = findingsIn(fileOf('cursor'), text, { ...own, env });
     expect(finding).toMatchObject({ kind: 'left', why: expect.stringContaining('"/tmp/trial"') });
     expect(finding).toMatchObject({ why: expect.stringContaining(change) });
   });
@@ -426,5 +427,13 @@ describe('keyturn setup', () => {
       expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/),
     ]);
     expect(new Set(names).size).toBe(2);
+  });
+
+  it.each([
+    ['cursor', '{\n  "mcpServers": {\n  } }\n}\n', 'its line 4'],
+    ['cursor', '{ "mcpServers":\n\n', 'its line 1'],
+    ['codex', 'model = "o"\n[mcp_servers.notes\nurl = "x"\n', 'its line 2'],
+  ])('names the line of a file of %s that it can’t read: %j', (client, text, line) => {
+    expect(findingsIn(fileOf(client), text, own)).toBe(`Keyturn can’t read ${line}`);
   });
 });

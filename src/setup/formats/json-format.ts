@@ -65,7 +65,7 @@ function parsed(text: string): Node {
     // Nested deeper than the stack: another program wrote that.
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new NotUnderstood();
+  throw new NotUnderstood(errors[0]?.offset);
 }
 
 function below(node: Node, way: readonly string[], passed: readonly string[]): Place[] {
