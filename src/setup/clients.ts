@@ -160,7 +160,7 @@ const clients: Readonly<Record<string, Client>> = {
   },
   kiro: {
     title: 'Kiro',
-    user: inHome('.kiro/settings/mcp.json'),
+    user: inHome('.kiro/settings/mcp.json', '.kiro/agents/*.json'),
     project: ['.kiro/settings/mcp.json'],
     ways: usual,
   },

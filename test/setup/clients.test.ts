@@ -20,12 +20,13 @@ it.each([
   expect(found({ [variable]: 'relative' })).toEqual(found({}));
 });
 
-it('the files of profiles, and of a package of Windows, are looked at if they are there', () => {
+it('the files of profiles, agents and a package of Windows are looked at if they are there', () => {
   const folder = temporaryFolder();
   const names = [
     'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json',
     '.config/Code/User/profiles/5552b383/mcp.json',
     '.config/Code - Insiders/User/profiles/-1a2b/mcp.json',
+    '.kiro/agents/crew.json',
   ].map((name) => path.join(folder, name));
   const found = (): string[] =>
     configFiles({ home: folder, env: {}, platform: 'linux' }).map(({ file }) => file);
