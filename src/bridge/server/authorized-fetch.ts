@@ -10,6 +10,7 @@ import { createFetch } from '../../client/fetch.ts';
 import { fetchWithin } from '../../client/redirects.ts';
 import { userWait } from '../base/limits.ts';
 import { withCookies } from './cookies.ts';
+import { ServerRefusal } from './refused.ts';
 
 /** What one request is for. */
 export interface Purpose {
@@ -40,7 +41,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       broker.close();
       throw error;
     });
-    const ours = withCookies(endpoint.origin, fetch);
+    const ours = withLostSessions(withCookies(endpoint.origin, fetch));
     const options = {
       resource: endpoint.href,
       account,
@@ -65,6 +66,20 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       if (made === making && (!isMade || reasonOf(error) === 'unpaired')) made = undefined;
       throw error;
     }
+  };
+}
+
+/**
+ * Some servers refuse a session that they have forgotten with 401, without a challenge. That says nothing of the token,
+ * so it becomes the 404 of the specification. If it is about the token too, the new session's `initialize` shows that.
+ */
+function withLostSessions(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const isInSession = new Headers(init?.headers).has('mcp-session-id');
+    if (response.status !== 401 || !isInSession || response.headers.has('www-authenticate')) return response;
+    const { text } = await ServerRefusal.of(response, '');
+    return new Response(text, { status: /session/i.test(text) ? 404 : 401 });
   };
 }
 

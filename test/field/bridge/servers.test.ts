@@ -31,13 +31,16 @@ describe('sessions', () => {
   it.each([
     [400, 'Bad Request: No valid session ID provided'],
     [400, 'Bad Request: Server not initialized'],
+    [401, 'Unauthorized: Session not found'],
     [404, 'Session not found'],
     [409, 'unknown session'],
     [410, 'Session terminated'],
   ])('begins a new one after %i "%s", and each call runs once', async (status, words) => {
     let live = '';
     let ran = 0;
+    const tokens = new Set<unknown>();
     const { url, log } = await serve((request, response, message) => {
+      tokens.add(request.headers.authorization);
       if (message.method === 'initialize') response.setHeader('mcp-session-id', (live = randomUUID()));
       else if (request.method === 'POST' && request.headers['mcp-session-id'] !== live)
         return json(response, status, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: words } });
@@ -50,6 +53,7 @@ describe('sessions', () => {
     live = '';
     expect((await call(2)).result).toBeDefined();
     expect(ran).toBe(2);
+    expect(tokens.size).toBe(1);
     expect(count(log, 'POST initialize')).toBe(2);
   });
 
