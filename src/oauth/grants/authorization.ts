@@ -82,8 +82,8 @@ function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Reco
   // `javascript:` URL may reach it.
   const policy = { allowInsecureLoopback: true };
   const url = requireSecureUrl(requireAuthorizationEndpoint(server), 'the authorization endpoint', policy);
-  requireFreeParameters(server, url, Object.keys(parameters));
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
+  requireFreeParameters(server, url, parameters);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
 
@@ -114,14 +114,21 @@ function mayBeUnknown({ registration, isNewClient = false, prompt }: Authorizati
 }
 
 /**
- * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours.
+ * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not set ours to
+ * another value.
  */
-function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
-  const taken = names.find((name) => url.searchParams.has(name));
+function requireFreeParameters(
+  server: AuthorizationServer,
+  { searchParams }: URL,
+  parameters: Readonly<Record<string, string>>,
+): void {
+  const taken = [...searchParams.keys()].find((name) =>
+    searchParams.getAll(name).some((value) => value !== (parameters[name] ?? value)),
+  );
   if (taken === undefined) return;
   throw new RuleRefusal(
     'metadata_invalid',
-    `The authorization endpoint of ${quoted(server.issuer)} already sets ${quoted(taken)} in its query.`,
+    `The authorization endpoint of ${quoted(server.issuer)} already sets ${quoted(taken)} in its query, to another value.`,
     { rule: 'RFC 6749 §3.1', hint: 'The server is set up wrongly. Tell its operator.' },
   );
 }

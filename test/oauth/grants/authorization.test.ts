@@ -52,11 +52,13 @@ describe('buildAuthorizationRequest', () => {
     expect(new URL(url).searchParams.get('nonce')).toBe(started.nonce);
   });
 
-  it("keeps the endpoint's own query, unless it sets a parameter of ours", async () => {
+  it("keeps the endpoint's own query, unless it sets a parameter of ours to another value", async () => {
     const at = (query: string) => ({
       server: { ...server, authorizationEndpoint: `${issuer}/authorize?${query}` },
     });
-    expect(new URL((await build(at('tenant=1'))).url).searchParams.get('tenant')).toBe('1');
+    const { searchParams } = new URL((await build(at(`tenant=1&resource=${resource}`))).url);
+    expect(searchParams.get('tenant')).toBe('1');
+    expect(searchParams.getAll('resource')).toEqual([resource]);
     const ours = ['client_id', 'redirect_uri', 'state', 'resource', 'code_challenge', 'response_type'];
     for (const name of ours) {
       expect((await refusalOf(() => build(at(`${name}=x`)))).reason).toBe('metadata_invalid');
