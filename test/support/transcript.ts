@@ -49,7 +49,7 @@ export type Step = ReturnType<typeof stepOf>;
 
 /** Lines that only a slow machine shows. */
 const whileWaiting =
-  /^keyturn: (?:(?:starting|waiting for|revoking) .*…|the request waits on the machine where .*)\n/gm;
+  /^keyturn: (?:(?:starting the broker|waiting for .*|revoking the sign-ins .*)…|the request waits on the machine where the broker runs\.)\n/gm;
 
 /** Whether this is what a step expects; keeps the words that it names. */
 export function fits({ stdout, stderr, code }: Run, step: Step, names: Names, isBeginning = false): boolean {

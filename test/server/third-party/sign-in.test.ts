@@ -26,6 +26,7 @@ describe('a sign-in by way of an upstream', () => {
       sub: `${flow.upstream.issuer}#alice`,
       scope: 'notes:read',
     });
+    expect(flow.events.map(({ kind }) => kind)).toContain('session_started');
     expect(await flow.call(access)).toBe(200);
     const [call] = requestsTo('/api/notes');
     expect(call?.authorization).toMatch(/^Bearer upstream-access-\d+$/);
