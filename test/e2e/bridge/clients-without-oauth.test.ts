@@ -1,7 +1,8 @@
 /** The clients of clients.test.ts against a server that wants no token, and against one that wants an API key. */
 import { expect, it, onTestFinished } from 'vitest';
 import { newHome } from '../../support/home.ts';
-import * as owner from '../../support/homes/owner-acts.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { startBroker } from '../../support/homes/owner-acts.ts';
 import { ForeignClients } from '../../support/processes/foreign-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { keepSecret } from '../../support/secrets.ts';
@@ -25,18 +26,14 @@ it.each(['no token', 'an API key'])(
     const home = newHome({ vault: 'memory', env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } });
     const clients = new ForeignClients(home, url);
     onTestFinished(async () => clients.close());
-    await owner.startBroker(home);
-    if (wanted === 'an API key')
-      expect(
-        (
-          await home.keyturn(['api-key', 'set', url, '--header', 'X-Api-Key', '--api-key-stdin'], {
-            stdin: key,
-          })
-        ).code,
-      ).toBe(0);
+    await startBroker(home);
+    const isKeyed = wanted === 'an API key';
+    const sent = { resource: url, header: 'X-Api-Key', value: key };
+    if (isKeyed) await askBroker(home, 'apiKey.set', sent);
     for (const name of [...programs, ...commands]) {
       await paired(home, name);
-      await home.ok(['app', 'allow', name, url, ...(wanted === 'an API key' ? ['--api-key'] : [])]);
+      const permission = { app: name, resource: url, decision: 'allow' } as const;
+      await askBroker(home, isKeyed ? 'apiKey.permission.set' : 'permission.set', permission);
     }
     for (const name of programs) {
       const client = await clients.start(name);
