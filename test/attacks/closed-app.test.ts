@@ -33,8 +33,9 @@ const widening: readonly (readonly [method: string, params: object])[] = [
 ];
 
 describe('a headless broker in a home of the app', () => {
-  it('refuses whatever widens, and says how to open the app', async () => {
-    const { line } = await openHeadless(await closedDesk());
+  it('refuses whatever widens, says how to open the app, and asks no question', async () => {
+    const home = await closedDesk();
+    const { line } = await openHeadless(home);
     for (const [method, params] of widening) {
       const refused = await line.request(method, params).then(
         () => ({ reason: 'none' }),
@@ -47,6 +48,16 @@ describe('a headless broker in a home of the app', () => {
       });
     }
     expect(await line.request('settings.get')).not.toHaveProperty('settings.httpsProxy');
+    const pairing = pair({ name: 'evil', env: home.env, onCode: () => undefined });
+    await expect(pairing).rejects.toMatchObject({ reason: expect.stringMatching(/not_permitted|denied/) });
+    const asking = line.request('token.get', { resource: other, interaction: 'allow', timeout: 2 });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    const signingIn = line.request('token.get', { resource, interaction: 'allow', timeout: 2 });
+    // Nothing leaves for a page either: the server can't be found here, and no sign-in is asked for.
+    await expect(signingIn).rejects.toMatchObject({
+      reason: expect.stringMatching(/unreachable|not_permitted/),
+    });
+    expect(await line.request('request.list')).toEqual({ requests: [] });
   });
 
   it('is released by the user in the window alone', async () => {
@@ -80,21 +91,6 @@ describe('a headless broker in a home of the app', () => {
     await line.request('vault.unlock');
     await line.request('signIn.list');
     expect(await line.request('home.reset')).toMatchObject({ revoked: [] });
-  });
-
-  it('pairs nobody, and asks no question that a key could answer', async () => {
-    const home = await closedDesk();
-    const { line } = await openHeadless(home);
-    const pairing = pair({ name: 'evil', env: home.env, onCode: () => undefined });
-    await expect(pairing).rejects.toMatchObject({ reason: expect.stringMatching(/not_permitted|denied/) });
-    const asking = line.request('token.get', { resource: other, interaction: 'allow', timeout: 2 });
-    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
-    const signingIn = line.request('token.get', { resource, interaction: 'allow', timeout: 2 });
-    // Nothing leaves for a page either: the server can't be found here, and no sign-in is asked for.
-    await expect(signingIn).rejects.toMatchObject({
-      reason: expect.stringMatching(/unreachable|not_permitted/),
-    });
-    expect(await line.request('request.list')).toEqual({ requests: [] });
   });
 
   it('registers no client and opens no page if nobody could be asked about the sign-in', async () => {
