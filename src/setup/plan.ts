@@ -104,7 +104,7 @@ function membersFor(
   own: OwnCommand,
 ): Record<string, unknown> {
   const [command, ...before] = own.words;
-  const accounts = account === undefined ? [] : [`--account=${account}`];
+  const accounts = account === undefined ? [] : [['--account', account].join('=')];
   const bridge = [...before, 'bridge', endpoint, '--as', as, ...accounts, ...args];
   const isArray = dialect === 'array';
   const variables = { ...env, ...own.env };
