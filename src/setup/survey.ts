@@ -68,7 +68,7 @@ export interface StandingEntry extends Omit<BridgedEntry, 'kind' | 'way'> {
   /** The path of its file. */
   readonly file: string;
   /** The options of `keyturn setup` that let it start this one; undefined where that leaves it. */
-  readonly mending?: readonly string[] | undefined;
+  readonly fixOptions?: readonly string[] | undefined;
 }
 
 /** A file that can't be read counts as one without entries. */
@@ -83,7 +83,7 @@ export async function standingEntries(
       if (gone === undefined) return [];
       // A file with entries is left only if it is under version control.
       const options = left === undefined ? [] : ['--project'];
-      return [{ file, entry, gone, mending: isSwitch(finding) ? options : undefined }];
+      return [{ file, entry, gone, fixOptions: isSwitch(finding) ? options : undefined }];
     }),
   );
 }

@@ -26,10 +26,10 @@ const named = ({ entry, file, other }: StandingEntry): string =>
   `${quoted(entry)} in ${file}${other === undefined ? '' : ` (by ${other})`}`;
 
 function goneFinding(entry: StandingEntry, gone: string): Finding[] {
-  const { mending } = entry;
+  const { fixOptions } = entry;
   const fix =
-    mending === undefined
+    fixOptions === undefined
       ? 'Change the entry by hand: keyturn setup check says why setup leaves it.'
-      : ['keyturn setup', ...mending].join(' ');
+      : ['keyturn setup', ...fixOptions].join(' ');
   return found('entry.gone', `${named(entry)} starts ${quoted(gone)}, which is not there.`, fix);
 }

@@ -28,9 +28,8 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
   ]);
 }
 
-/** Only the broker can tell, when it is asked to take the key. */
-const keyCondition =
-  '    stays as it is if the broker can’t reach this server then, or has another API key for it already';
+/** The broker asks the server when it takes the key. */
+const keyCondition = '    stays as it is if the broker can’t reach this server then';
 
 const unasked = ({ isUnasked }: Switch): readonly string[] =>
   isUnasked ? ['    not asked yet: this server may need no sign-in'] : [];
