@@ -174,7 +174,7 @@ async function printToken(
     }
     const watch = (): void => {
       clearTimeout(watching);
-      if (params.interaction === 'allow') watching = watchLater(connection, params);
+      watching = watchLater(connection, params);
     };
     watch();
     const token = await connection.getToken(wanted, { onBrokerChange: watch });

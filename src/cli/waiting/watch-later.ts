@@ -11,8 +11,10 @@ import { say } from '../terminal/output.ts';
 /** Milliseconds. */
 const watchDelay = 100;
 
-export function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
-  const { resource, scope, challenge } = params;
+/** Undefined for a request that doesn't wait for you. */
+export function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout | undefined {
+  const { resource, scope, challenge, interaction } = params;
+  if (interaction !== 'allow') return undefined;
   return setTimeout(() => {
     if (forwardedSocket(process.env)) {
       say('keyturn: the request waits on the machine where the broker runs.');
