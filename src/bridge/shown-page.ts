@@ -146,7 +146,7 @@ export function afterPages(shown: readonly PageAnswer[]): string {
     case 'decline':
       return `Keyturn: the server wants ${name} opened before it does this, and the user denied it. The request did not run.`;
     default: {
-      const { message = 'Nobody has approved it.', hint = '' } = last?.trouble ?? {};
+      const { message = 'It hasn’t been approved.', hint = '' } = last?.trouble ?? {};
       return `Keyturn: the server wants ${name} opened before it does this, and it was not. ${message} ${hint === '' ? 'Approve that in Keyturn, then send the request again.' : hint} The request did not run.`;
     }
   }

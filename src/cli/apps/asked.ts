@@ -1,4 +1,4 @@
-/** What a command asks for for an app: under which name, and for which token or API key. */
+/** What a command asks the broker for: as which app, and for which token or API key. */
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
