@@ -96,22 +96,25 @@ async function change(name: string, value: string | null): Promise<void> {
 
 /** The file that no longer is used after this change: one file has all the authorities. */
 async function fileReplaced(value: string | null): Promise<string | undefined> {
-  const detail = (await ask('settings.get', {})).details.find((one) => one.name === 'extraAuthorities');
+  const detail = await detailOf('extraAuthorities');
   const former = detail?.source === 'environment' ? undefined : detail?.value;
   return value !== null && typeof former === 'string' && former !== value ? former : undefined;
 }
 
 /** A broker that the user started takes its environment before the file. Says so. */
 async function isOverridden(name: string): Promise<boolean> {
-  const detail = (await ask('settings.get', {})).details.find((one) => one.name === name);
+  const detail = await detailOf(name);
   if (detail?.source !== 'environment') return false;
   const { variables } = await import('../../daemon/settings/settings.ts');
   const names = (isSettingName(name) && variables[name]?.join(' or ')) || 'a variable';
   say(
-    `keyturn: ${name} is saved, but ${names} in the broker's environment takes precedence: unset it there, and start the broker again`,
+    `keyturn: ${name} is changed in the file, but ${names} in the broker's environment takes precedence: unset it there, and start the broker again`,
   );
   return true;
 }
+
+const detailOf = async (name: string): Promise<Detail | undefined> =>
+  (await ask('settings.get', {})).details.find((one) => one.name === name);
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
 async function restartWithNewVault(): Promise<void> {
