@@ -29,7 +29,7 @@ export async function withSignIn<T>(
     const { signIns, apiKeys } = await listed();
     if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, signIns)) throw error;
     const key = keyNamed(text, apiKeys);
-    throw key === undefined ? noSignInNamed(error, text, near(text, signIns)) : onlyKeyNamed(error, key);
+    throw key ? onlyKeyNamed(error, key) : noSignInNamed(error, text, near(text, signIns));
   }
 }
 
@@ -70,17 +70,17 @@ function noSignInNamed(error: KeyturnError, text: string, found: readonly Listed
   });
 }
 
-/** The API key that a URL of its server names. */
-function keyNamed(text: string, apiKeys: readonly ListedApiKey[]): string | undefined {
+/** The API key that a URL of its server names. Throws `invalid_resource`. */
+export function keyNamed<K extends ListedApiKey>(text: string, apiKeys: readonly K[]): K | undefined {
   if (!URL.canParse(text)) return undefined;
   const policy = { allowInsecureLoopback: true };
-  const names = [exactEndpoint(text, policy), endpointOf(text, policy)];
-  return apiKeys.find(({ resource }) => names.includes(resource))?.resource;
+  const keyOf = (name: string): K | undefined => apiKeys.find(({ resource }) => resource === name);
+  return keyOf(exactEndpoint(text, policy)) ?? keyOf(endpointOf(text, policy));
 }
 
-function onlyKeyNamed({ reason, message }: KeyturnError, resource: string): KeyturnError {
+function onlyKeyNamed({ reason, message }: KeyturnError, { resource }: ListedApiKey): KeyturnError {
   return new KeyturnError(reason, message, {
-    hint: `There is an API key for this server. To remove it: keyturn api-key remove ${shellWord(resource)}`,
+    hint: `There is an API key for this server: keyturn sign-in show ${shellWord(resource)}. To remove it: keyturn api-key remove ${shellWord(resource)}`,
   });
 }
 

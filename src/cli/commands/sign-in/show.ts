@@ -1,12 +1,11 @@
 /** `keyturn sign-in show URL|ID`: the history of a sign-in, its state, what happens next. Never a token. */
-import { reasonOf } from '../../../base/errors.ts';
+import { reasonOf, shellWord } from '../../../base/errors.ts';
 import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
-import { withSignIn } from '../../broker/named-sign-in.ts';
+import { keyNamed, withSignIn } from '../../broker/named-sign-in.ts';
 import { apiKeyPlaceWords, type ListedApiKey } from '../../words/api-key-rows.ts';
-import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
 type Explanation = ResultOf<'signIn.show'>['signIns'][number];
@@ -77,12 +76,8 @@ interface ExplainedApiKey {
   readonly timeline: Explanation['timeline'];
 }
 
-/** The API key of a server that is named by its endpoint; none for a name of any other form. */
 async function keyAt(name: string): Promise<ExplainedApiKey | undefined> {
-  if (!URL.canParse(name)) return undefined;
-  const endpoint = endpointOf(name, { allowInsecureLoopback: true });
-  const { apiKeys: keys } = await ask('apiKey.list', {});
-  const key = keys.find(({ resource }) => resource === endpoint);
+  const key = keyNamed(name, (await ask('apiKey.list', {})).apiKeys);
   return key && { apiKey: key, timeline: await timelineOf(key) };
 }
 
@@ -121,7 +116,7 @@ async function showKey({ apiKey: key, timeline }: ExplainedApiKey): Promise<void
   print(
     rejectedAt === undefined
       ? 'now        Apps that may have it get it. Keyturn knows of no end.'
-      : `rejected   The server rejected it ${when(rejectedAt)}. Make a new one there, and set it: keyturn api-key set`,
+      : `rejected   The server rejected it ${when(rejectedAt)}. Make a new one there, and set it: keyturn api-key set ${shellWord(resource)}`,
   );
   const { pause } = await ask('status', {});
   if (pause) print(`paused     You paused all access ${pauseEnd(pause)}.`);
