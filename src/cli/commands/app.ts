@@ -19,12 +19,9 @@ const denyApp = defineCommand(
   },
   async ({ options, operands: [app, resource] }) => {
     const denial = { app, resource: resourceFrom(resource), decision: 'deny' } as const;
-    if (options['api-key']) {
-      await ask('apiKey.permission.set', denial);
-      return sayApiKeyStays();
-    }
-    await ask('permission.set', denial);
-    sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
+    if (options['api-key']) await ask('apiKey.permission.set', denial);
+    else await ask('permission.set', denial);
+    sayWhatStays(resource, options['api-key']);
   },
 );
 
@@ -40,12 +37,9 @@ const revokeApp = defineCommand(
   },
   async ({ options, operands: [app, resource] }) => {
     const named = { app, resource: resourceFrom(resource) };
-    if (options['api-key']) {
-      await ask('apiKey.permission.revoke', named);
-      return sayApiKeyStays();
-    }
-    await ask('permission.revoke', named);
-    sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
+    if (options['api-key']) await ask('apiKey.permission.revoke', named);
+    else await ask('permission.revoke', named);
+    sayWhatStays(resource, options['api-key']);
   },
 );
 
@@ -64,7 +58,7 @@ const removeApp = defineCommand(
       say(
         'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
       );
-    sayNothingRevoked('keyturn logout URL');
+    sayWhatStays('URL');
   },
 );
 
@@ -75,15 +69,12 @@ export const command = defineNoun(
   'list',
 );
 
-/** For a user at a terminal: the end of a permission revokes no token. `what`: the command that does. */
-function sayNothingRevoked(what: string): void {
-  if (process.stdout.isTTY) say(`keyturn: nothing was revoked at the server; ${what} does that.`);
-}
-
-/** The same for an API key: it has no end, and the app may have kept it. */
-function sayApiKeyStays(): void {
-  if (process.stdout.isTTY)
-    say(
-      'keyturn: the API key itself stays valid. If the app must not use it any more, revoke it at the server.',
-    );
+/** For a user at a terminal: the end of a permission revokes nothing. An app may have kept an API key, which has no end. */
+function sayWhatStays(resource: string, isKey = false): void {
+  if (!process.stdout.isTTY) return;
+  say(
+    isKey
+      ? 'keyturn: the API key itself stays valid. If the app must not use it any more, revoke it at the server.'
+      : `keyturn: nothing was revoked at the server; keyturn logout ${shellWord(resource)} does that.`,
+  );
 }
