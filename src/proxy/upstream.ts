@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fetch } from 'undici';
 import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
-import { KeyturnError, Unreachable } from '../base/errors.ts';
+import { KeyturnError, shellWord, Unreachable } from '../base/errors.ts';
 import { headersToAnswer, headersToSend } from './headers.ts';
 
 /** What a request says to the fetch below, besides what the Fetch standard knows. */
@@ -69,16 +69,16 @@ export async function askServer(
     leaving,
   };
   const answer = await destination.fetch(url.href, asked);
-  const refusal = refusalIn(answer);
+  const refusal = refusalIn(answer, destination.resource);
   if (!refusal) return answer;
   await answer.body?.cancel();
   throw refusal;
 }
 
-function refusalIn({ status }: Response): KeyturnError | undefined {
+function refusalIn({ status }: Response, resource: string): KeyturnError | undefined {
   if (status === 401) {
     return new KeyturnError('token_rejected', 'the MCP server rejects the token, and a new one as well', {
-      hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in again.',
+      hint: `Run \`keyturn sign-in show ${shellWord(resource)}\` to see why; \`keyturn login ${shellWord(resource)}\` signs in again.`,
     });
   }
   if (status < 300 || status >= 400 || status === 304) return undefined;

@@ -14,6 +14,7 @@ import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
+import type { TokenGetParams } from '../../ipc/wire/token-messages.ts';
 import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { connect, interruptible } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
@@ -37,7 +38,7 @@ export async function connectEntry(
 ): Promise<void> {
   const { name } = entry;
   // A broker slows down who was refused.
-  if (together.verdict === 'deny' && !isPaired(name)) throw rememberRefusal(name);
+  if (together.verdict === 'deny' && !isPaired(name)) throw rememberRefusal(entry);
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
@@ -108,22 +109,19 @@ async function connectForwarded(entry: Entry): Promise<void> {
  * `keyturn token` at the far end of a forward, where no owner is: an app like any other, paired once. Without a user to
  * ask, nothing is asked. Throws what `pair` and `connect` throw.
  */
-export async function connectForwardedToken(isUnattended: boolean): Promise<Connection> {
-  if (!isUnattended && !isPaired(forwardedName)) {
+export async function connectForwardedToken({ resource, interaction }: TokenGetParams): Promise<Connection> {
+  if (interaction !== 'never' && !isPaired(forwardedName)) {
     forgetRefusal(forwardedName);
     const over = AbortSignal.timeout(waitTime(true));
-    await pairEntry(forwardedName, (code) => sayCode(forwardedName, code), over);
+    await pairEntry({ name: forwardedName, resource }, (code) => sayCode(forwardedName, code), over);
   }
   return connectAsProgram({ name: forwardedName });
 }
 
 /** Pairs where that is missing, then has the broker ask for the permission and sign in. */
-async function untilAllowed(
-  { name, ...params }: Entry,
-  onCode: (code: string) => void,
-  over: AbortSignal,
-): Promise<void> {
-  await pairEntry(name, onCode, over);
+async function untilAllowed(entry: Entry, onCode: (code: string) => void, over: AbortSignal): Promise<void> {
+  const { name, ...params } = entry;
+  await pairEntry(entry, onCode, over);
   const connection = await connectAsProgram({ name });
   const end = (): void => connection.close();
   over.addEventListener('abort', end, { once: true });

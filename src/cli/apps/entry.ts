@@ -4,13 +4,14 @@
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the user
  * for seconds, and the broker keeps its questions for the next start.
  */
-import { KeyturnError, quoted, type Reason, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, type Reason, reasonOf } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
 import { type AppRequest, kinds } from './asked.ts';
+import type { ConnectedEntry } from './pairing.ts';
 
 /** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
@@ -30,12 +31,8 @@ export const pending: readonly Reason[] = ['consent_pending', 'login_pending'];
 /** What the broker answers when the time is over. */
 export const late: readonly Reason[] = [...pending, 'authorization_server_unreachable'];
 
-export interface Entry {
-  readonly name: string;
-  /** Of the MCP server. */
-  readonly resource: string;
+export interface Entry extends ConnectedEntry {
   readonly scope?: string | undefined;
-  readonly account?: string | undefined;
 }
 
 interface Start {
@@ -90,7 +87,7 @@ export async function startEntry(
         code = shown;
         void tell(shown);
       };
-      await pairEntry(name, show, over);
+      await pairEntry(entry, show, over);
     } else await tell();
     return await allowed({ as: name, params }, { end, refusesOpen });
   } catch (error) {
@@ -143,10 +140,11 @@ async function ready({ as, params }: AppRequest): Promise<Outcome> {
   });
 }
 
-async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {
+async function refuseRemembered(entry: Entry, { reason }: KeyturnError): Promise<void> {
+  const { name } = entry;
   if (reason !== 'unpaired') return;
   const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
-  if (wasRefused(name)) throw refusedBefore(name);
+  if (wasRefused(name)) throw refusedBefore(entry);
   if (!isPaired(name)) return;
   throw new KeyturnError('unpaired', `The broker does not know the app key of ${quoted(name)}.`, {
     hint: `It was made for another home, or taken back. Remove apps/${name}.key in the config folder, and start again.`,
@@ -169,18 +167,13 @@ async function unanswered(
 async function whereToAnswer(entry: Entry, code: string | undefined): Promise<string> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
   const isKeyturnApp = !isElsewhere && (await isKeyturnAppRunning());
+  const { connectCommand } = await import('./pairing.ts');
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   return isElsewhere
     ? `Answer on the machine where the broker runs${compare}.`
     : isKeyturnApp
       ? `Answer the card in Keyturn’s window${compare}.`
       : `Run in a terminal: ${connectCommand(entry)}   Or answer what \`keyturn request list\` shows${compare}.`;
-}
-
-/** What gives an entry its access at a terminal. */
-export function connectCommand({ name, resource, account }: Entry): string {
-  const option = account === undefined ? [] : [shellOption('account', account)];
-  return ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(' ');
 }
 
 async function isKeyturnAppRunning(): Promise<boolean> {

@@ -9,7 +9,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { makeFileAtOnce, readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
 import { makeFolder } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
@@ -17,6 +17,19 @@ import { appKeyFile } from '../../client/app-key-file.ts';
 import { pair } from '../../client/pair.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { requireBroker } from '../broker/connection.ts';
+
+export interface ConnectedEntry {
+  readonly name: string;
+  /** Of the MCP server. */
+  readonly resource: string;
+  readonly account?: string | undefined;
+}
+
+/** What gives an entry its access at a terminal. */
+export function connectCommand({ name, resource, account }: ConnectedEntry): string {
+  const option = account === undefined ? [] : [shellOption('account', account)];
+  return ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(' ');
+}
 
 /** Milliseconds. */
 const retryTime = 500;
@@ -41,10 +54,11 @@ function besideKey(name: string, ending: string): string {
  * Throws what `pair` throws.
  */
 export async function pairEntry(
-  name: string,
+  entry: ConnectedEntry,
   onCode: (code: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const { name } = entry;
   const shown = new Set<string>();
   const showNew = (code: string): void => {
     if (!shown.has(code)) onCode(code);
@@ -59,7 +73,7 @@ export async function pairEntry(
     } catch (error) {
       signal.throwIfAborted();
       // Another process of the entry was faster.
-      if (!isPaired(name)) await afterRefusal(name, error, signal);
+      if (!isPaired(name)) await afterRefusal(entry, error, signal);
     }
   }
   forgetTicket(name);
@@ -82,30 +96,31 @@ async function ticketOf(name: string): Promise<Buffer> {
 }
 
 /** Resolves where it may be asked again. */
-async function afterRefusal(name: string, error: unknown, signal: AbortSignal): Promise<void> {
+async function afterRefusal(entry: ConnectedEntry, error: unknown, signal: AbortSignal): Promise<void> {
   const reason = reasonOf(error);
-  if (reason === 'pairing_denied') throw rememberRefusal(name);
+  if (reason === 'pairing_denied') throw rememberRefusal(entry);
   // A place may be free any moment.
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
   const isBrokersEnd = reason === 'broker_unreachable' || reason === 'broker_stopping';
   // Another start begins again, unless the same broker may come back, or the vault that keeps the answer from being used.
-  if (!isBrokersEnd && reason !== 'locked' && reason !== 'vault_unavailable') forgetTicket(name);
+  if (!isBrokersEnd && reason !== 'locked' && reason !== 'vault_unavailable') forgetTicket(entry.name);
   if (!isBrokersEnd || forwardedSocket(process.env) !== undefined) throw error;
   await requireBroker();
 }
 
-export function rememberRefusal(name: string): KeyturnError {
+export function rememberRefusal(entry: ConnectedEntry): KeyturnError {
+  const { name } = entry;
   // In this order: no process asks again in between.
   replaceFileAtOnce(besideKey(name, '.refused'), '');
   forgetTicket(name);
-  return refusedBefore(name);
+  return refusedBefore(entry);
 }
 
-export function refusedBefore(name: string): KeyturnError {
+export function refusedBefore(entry: ConnectedEntry): KeyturnError {
   return new KeyturnError(
     'pairing_denied',
-    `You denied pairing with ${quoted(name)}, and that is remembered.`,
-    { hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}` },
+    `You denied pairing with ${quoted(entry.name)}, and that is remembered.`,
+    { hint: `If you changed your mind, run in a terminal: ${connectCommand(entry)}` },
   );
 }

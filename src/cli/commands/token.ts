@@ -149,10 +149,9 @@ async function tokenFromStdin(): Promise<string> {
 }
 
 async function ask(request: TokenRequest, reached: () => void): Promise<void> {
-  const isUnattended = request.params.interaction === 'never';
   // At the far end of a forward this command is an app, paired under its own name: the owner is elsewhere.
   const connection = forwardedSocket(process.env)
-    ? await (await import('../apps/entry-connect.ts')).connectForwardedToken(isUnattended)
+    ? await (await import('../apps/entry-connect.ts')).connectForwardedToken(request.params)
     : await connect();
   reached();
   return interruptible(connection, () => printToken(connection, request));

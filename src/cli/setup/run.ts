@@ -8,7 +8,7 @@ import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask, call } from '../broker/request.ts';
-import { connectCommand } from '../apps/entry.ts';
+import { connectCommand } from '../apps/pairing.ts';
 import { clientsHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';

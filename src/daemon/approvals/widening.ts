@@ -14,7 +14,7 @@ import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
 import { noApiKey } from '../../broker/refusals/refusals.ts';
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
@@ -274,8 +274,6 @@ function isOverSooner(wanted: number | undefined, has: number | undefined): bool
 function ranOut(appName: string, endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The permission of ${appName} for ${endpoint} has expired.`, {
     rule: 'A new account gets the scopes of the present permission; this one has expired and has none',
-    hint:
-      'Name them: keyturn app allow APP URL --account ACCOUNT --scope "A B" (and --for TIME). ' +
-      'For every scope, run `keyturn app revoke APP URL` first.',
+    hint: `Name them: keyturn app allow ${shellWord(appName)} ${shellWord(endpoint)} --account ACCOUNT --scope "A B" (and --for TIME). For every scope, run \`keyturn app revoke ${shellWord(appName)} ${shellWord(endpoint)}\` first.`,
   });
 }

@@ -98,6 +98,14 @@ describe('a permission for an account', () => {
     expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
   });
 
+  it('needs scopes if the permission has expired, and says for which app and server', async () => {
+    const { broker } = await brokerWith({ until: 1 });
+    await broker.parts.signIns.add(signInOf('alice'));
+    const asAlice = { app: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
+    const hint = expect.stringContaining(`keyturn app allow editor ${endpoint} --account`);
+    expect(() => decisionOf(broker, asAlice)).toThrow(expect.objectContaining({ hint }));
+  });
+
   it('needs a question if it ends an earlier denial of accounts', async () => {
     const accounts = ['f'.repeat(16)];
     const { broker, appId, other } = await brokerWith({ deniedSignInIds: accounts });

@@ -47,6 +47,7 @@ describe('a request by a proxy', () => {
     protectedServer.always({ status: 401, error: 'invalid_token' });
     const answer = await call(proxy.url);
     expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect(await answer.clone().text()).toContain(`keyturn sign-in show ${protectedServer.url}`);
     expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'token_rejected' });
     const tries = protectedServer.visits.slice(before).filter(({ authorization }) => authorization);
     expect(tries).toHaveLength(3);
