@@ -1,8 +1,4 @@
-/**
- * A server, or an attacker who controls its name, tries to lead the broker into a private network.
- *
- * The names are the test's: it answers each look-up itself, and every name leads to this machine in the end.
- */
+/** A server, or who controls its name, leads the broker to a private network. The test answers each look-up. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

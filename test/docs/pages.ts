@@ -1,8 +1,4 @@
-/**
- * The repository's pages as the tests read them: text, tables, code blocks, links.
- *
- * Invariant: nothing but reading; a page is found by being there, so that a new one is checked too.
- */
+/** The repository's pages as the tests read them: text, tables, code blocks, links. A new page is checked too. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

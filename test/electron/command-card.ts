@@ -1,8 +1,4 @@
-/**
- * The card of what a command asks: opened by its notification, and answered by a press.
- *
- * Invariant: over the double of Electron only. A card that was looked at before is no answer, though it may still be going.
- */
+/** The card of a command over the double: opened by its notification, answered by a press. A card before is none. */
 import type { Page } from 'playwright';
 import { expect } from 'vitest';
 import { double } from '../support/electron/electron-double.ts';

@@ -1,7 +1,4 @@
-/**
- * What counts as a lock of the screen. Attack: another program ends what hears it. Real buses, real listeners; Electron's
- * monitor and logind are doubles.
- */
+/** What locks the screen, on real buses; another program may end the listener. Electron and logind are doubles. */
 import { EventEmitter } from 'node:events';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,8 +1,4 @@
-/**
- * A bent server (support/bent) whose answers a test writes down by path, for metadata and endpoints in odd shapes.
- *
- * Invariant: it serves only what the test laid down, and records what it was asked.
- */
+/** A bent server with answers that a test lays down by path, and nothing else. It records what it was asked. */
 import { afterAll, beforeEach } from 'vitest';
 
 import type { Http } from '../../src/oauth/base/http.ts';

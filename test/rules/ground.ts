@@ -1,8 +1,4 @@
-/**
- * Where the rules are proved: the broker's real parts in a bent world, one of its own for each test.
- *
- * Invariant: whatever a test bends ends with it; the user at the browser only follows redirects.
- */
+/** The broker's real parts in a bent world, one for each test. The user at the browser only follows redirects. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';

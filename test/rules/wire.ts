@@ -1,8 +1,4 @@
-/**
- * The methods of the wire, as the owner or an app calls them, without a socket between.
- *
- * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
- */
+/** The methods of the wire, as the owner or an app calls them, without a socket. Answers pass through JSON. */
 import { AppProcesses } from '../../src/daemon/apps/app-processes.ts';
 import { dispatcher } from '../../src/daemon/methods/dispatch.ts';
 import { socketAccess } from '../../src/daemon/apps/sign-in-access.ts';

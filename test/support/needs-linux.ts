@@ -1,8 +1,4 @@
-/**
- * Which test files another system leaves out, and why: they name something that only Linux has here.
- *
- * Invariant: on Linux every file runs. What isn't known to need Linux runs everywhere, so that a run tells.
- */
+/** Which test files another system leaves out, and why: they name something that only Linux has here. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

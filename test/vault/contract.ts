@@ -1,8 +1,4 @@
-/**
- * The rules that every vault obeys, whatever its backend. Each backend's test calls this with a way to open one.
- *
- * Invariant: nothing here knows the backend; what only one backend can do is tested beside it.
- */
+/** The rules of every vault. Each backend's test calls this with a way to open one, and tests its own beside it. */
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { MissingItem } from '../../src/vault/base/trouble.ts';

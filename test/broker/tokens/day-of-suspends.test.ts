@@ -1,7 +1,4 @@
-/**
- * A day at a laptop, in injected time: it sleeps and wakes up at odd moments, its clock is set, and the network is back
- * later than the machine. KEYTURN_DAY_SEED repeats a day; the soak has thirty of them.
- */
+/** A day at a laptop, in injected time: sleeps, set clocks, a late network. KEYTURN_DAY_SEED repeats a day. */
 import { randomInt } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { Upkeep } from '../../../src/broker/tokens/upkeep.ts';

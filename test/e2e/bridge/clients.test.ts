@@ -1,7 +1,4 @@
-/**
- * Clients that nobody here wrote, through `keyturn bridge`, against a real MCP server over HTTPS. They run beside each
- * other in one home; the server counts what they did.
- */
+/** Clients by others through `keyturn bridge` at a real MCP server, beside each other in one home. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';

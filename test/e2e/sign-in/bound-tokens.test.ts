@@ -1,7 +1,4 @@
-/**
- * Tokens that are bound to a DPoP key (RFC 9449): every way in which programs reach a server that takes no others, and what a
- * stolen token is worth. Both servers want nonces.
- */
+/** Tokens bound to a DPoP key (RFC 9449): every way to use them, and what a stolen one is worth. With nonces. */
 import { describe, expect, it } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';

@@ -1,7 +1,4 @@
-/**
- * The handshake's arithmetic against vectors that another implementation (Python's hmac) computed,
- * and against OpenSSL's command line where there is one.
- */
+/** The handshake's arithmetic against vectors of another implementation (Python's hmac), and OpenSSL if there. */
 import { execFileSync } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,4 @@
-/**
- * The protocol's public conformance suite, as npm has it, against our authorization server. Its scenarios for
- * authorization servers are two; the user's browser is the only part that is ours.
- */
+/** The protocol's public conformance suite, as npm has it, at our authorization server; only the browser is ours. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

@@ -1,8 +1,4 @@
-/**
- * An authorization server for its tests: a real one over HTTPS on the loopback address, and a client of it.
- *
- * Invariant: one server serves a whole file; what a test changes belongs to clients of its own.
- */
+/** A real authorization server over HTTPS for a whole file, and a client of it. Tests change only their clients. */
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, fetch, type RequestInit } from 'undici';
 import { Browser } from '../browser.ts';

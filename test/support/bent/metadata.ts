@@ -1,8 +1,4 @@
-/**
- * The metadata of a bent authorization server: RFC 8414, and OpenID Connect Discovery in the same document.
- *
- * Invariant: it says what the server does at this moment; its settings and it can't disagree.
- */
+/** The metadata of a bent server (RFC 8414 and OpenID Connect Discovery): what the server does at this moment. */
 import { idJagType } from './assertion-grants.ts';
 import { type Json, keyTypes } from './jwt.ts';
 import type { MetadataPlace, Parts } from './parties.ts';

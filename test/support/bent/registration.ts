@@ -1,8 +1,4 @@
-/**
- * Dynamic registration (RFC 7591) and revocation (RFC 7009) of a bent authorization server.
- *
- * Invariant: a registered client is known by exactly what its registration answered, before any bend.
- */
+/** Dynamic registration (RFC 7591) and revocation (RFC 7009). A client is what its answer said, before any bend. */
 import { z } from 'zod';
 import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';

@@ -1,8 +1,4 @@
-/**
- * One Chromium for the windows of all test files of a process, without a network: every name resolves to nowhere.
- *
- * Invariant: a test closes the pages that it opens. The browser ends with its process; its folder is removed after the run.
- */
+/** One Chromium for the windows of a process, without a network. A test closes its pages. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * A home's document over a vault that lasts, opened as a broker opens it at its start: no
- * process, no socket, and every rule that says which file counts.
- */
+/** A home's document over a vault that lasts, opened by every rule of a broker's start, without a process. */
 import { Apps } from '../../../src/broker/records/app.ts';
 import { ExceptionRecords } from '../../../src/broker/records/exception.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';

@@ -1,8 +1,4 @@
-/**
- * A real sshd on loopback, with a host key of its own, and an `ssh` that knows the way to it.
- *
- * Invariant: nothing of the user's own ssh or shell is read or written: both ends get their files from a temporary folder.
- */
+/** A real sshd on loopback, and an `ssh` that knows it. The user's own ssh and shell are neither read nor written. */
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

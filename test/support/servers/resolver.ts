@@ -1,8 +1,4 @@
-/**
- * The machine's resolver under a test's control: whatever is looked up by `node:dns` gets the test's answers.
- *
- * Invariant: it ends with the test; a name that the test doesn't answer is left to the real resolver.
- */
+/** The machine's resolver until the test ends: `node:dns` gets the test's answers, or else the real ones. */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { isIPv6 } from 'node:net';

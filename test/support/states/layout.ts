@@ -1,8 +1,4 @@
-/**
- * How a page is laid out, measured in the page: what is cut, what lies on something else, what is too small to hit.
- *
- * Invariant: only what a user can see and reach counts: inside of an open dialog where there is one.
- */
+/** The layout of a page, measured: what is cut, covered or too small to hit, of what a user can see and reach. */
 import type { Page } from 'playwright';
 
 /** CSS pixels that a finger or a shaking hand needs (WCAG 2.2, 2.5.8). */

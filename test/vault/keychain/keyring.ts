@@ -1,8 +1,4 @@
-/**
- * Keyrings for tests: the one that scripts/with-keyring.sh put around the run, and further ones of a test's own.
- *
- * Invariant: no test writes to a user's own keyring, so a run without the script fails; it isn't skipped.
- */
+/** Keyrings for tests: of scripts/with-keyring.sh, and further ones. Without the script a run fails, not skips. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

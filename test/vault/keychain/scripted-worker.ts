@@ -1,7 +1,4 @@
-/**
- * A keychain worker that follows a script: for what a real keychain can't be made to do on demand, such
- * as asking a user for ever. Its items are real otherwise: what was set is got.
- */
+/** A keychain worker that follows a script, for what a real keychain can't do on demand. Its items are real. */
 import type { Child } from '../../../src/base/system/child.ts';
 import { requestSchema, type KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 
