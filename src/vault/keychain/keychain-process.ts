@@ -24,7 +24,8 @@ export const forkWorker: SpawnChild = (env) => forkChild(keychainWorkerFile, env
 /** Hints for the user whose keychain doesn't answer. */
 const orSealedFile =
   'or keep the secrets of a new home in a file under a passphrase: keyturn settings set vault sealed-file (or "memory", which forgets them when the broker stops).';
-const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service; without a desktop as docs/guides/scripts-and-ci.md says), ${orSealedFile}`;
+const withoutDesktop = 'without a desktop as docs/guides/scripts-and-ci.md says';
+const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service; ${withoutDesktop}), ${orSealedFile}`;
 const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
 /**
@@ -39,7 +40,7 @@ function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
     });
   if (lockedText.test(answer.message))
     return new VaultError('keychainLocked', `the keychain is locked: ${answer.message}`, {
-      hint: 'Unlock your keyring (keyturn unlock asks it), and try again.',
+      hint: `Unlock your keyring (keyturn unlock asks it; ${withoutDesktop}), and try again.`,
     });
   return new VaultError('absent', `the keychain can't be used: ${answer.message}`, {
     hint: needsKeyring,

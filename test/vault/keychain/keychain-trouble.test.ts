@@ -35,7 +35,8 @@ describe('a real keyring', () => {
     await session.lock();
     await expect(guard.get('grant')).rejects.toMatchObject({ kind: 'keychainLocked' });
     expect(watch.state).toMatchObject({ state: 'keychainLocked', hint: expect.stringContaining('unlock') });
-    await expect(unlock(20_000)).rejects.toMatchObject({ reason: 'locked' });
+    const hint: unknown = expect.stringContaining('without a desktop');
+    await expect(unlock(20_000)).rejects.toMatchObject({ reason: 'locked', hint });
 
     const before = started.mock.calls.length;
     await expect(guard.get('grant')).rejects.toMatchObject({ reason: 'locked', retryAfter: 5 });
