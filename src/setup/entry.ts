@@ -23,6 +23,7 @@ import {
   variablesOf,
 } from './entry-variables.ts';
 import { isMadeByBridge, translated } from './mcp-remote.ts';
+import { isMembers } from './formats/edit.ts';
 import { type KeyturnStart, keyturnStart, type OwnCommand } from './own-command.ts';
 import { changesConnections, changesPrograms } from '../base/system/program-variables.ts';
 
@@ -109,9 +110,9 @@ function readOnly(entry: Members, place: EntryPlace): OwnReading {
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(baseName(word)));
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote), place);
-  // Zed once had an object there.
-  if (words.length === 0 && ('command' in entry || 'args' in entry))
-    return left('its command has an unknown form');
+  // Zed once had an object as command, and guides of servers show one as transport.
+  if (words.length === 0 && ('command' in entry || 'args' in entry || isMembers(entry['transport'])))
+    return left('its command or transport has an unknown form');
   if (url === undefined || words.length > 0)
     // A program in the place of the bridge is told a server's URL.
     return words.some((word) => /^https?:\/\//i.test(word)) && exposedIn({ args: words }).length > 0

@@ -366,6 +366,7 @@ describe('keyturn setup', () => {
     [{ command: 'bridge', args: [`${endpoint}?api_key=${secret}`] }, ['URL']],
     [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
     [{ command: { path: 'npx', args: ['mcp-remote', endpoint, '--header', bearer] } }, ['Authorization']],
+    [{ transport: { type: 'http', url: endpoint, headers: { 'X-Key': secret } } }, ['X-Key']],
   ];
   it.each(exposing)('names the secrets in plain text of an entry that it leaves: %j', (entry, exposed) => {
     expect(read('cursor', entered(entry)).findings).toMatchObject([{ kind: 'left', exposed }]);
