@@ -244,7 +244,8 @@ export class Upstream implements ServerPeer {
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
   async #reopenForListening(session: Session): Promise<void> {
     await this.#drop(session);
-    for (let tries = 0; !this.#end.signal.aborted; tries += 1) {
+    // Without a handshake there is nothing to listen for, and a stream that always ends would be opened without end.
+    for (let tries = 0; this.#firstHandshake && !this.#end.signal.aborted; tries += 1) {
       try {
         await this.#current();
         return;

@@ -1,6 +1,7 @@
 /** Servers as people have them, from public reports about bridges and clients of the protocol. */
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { client } from './client.ts';
 import { data, events, json, type Message, plain, result, serve } from './server.ts';
@@ -253,6 +254,19 @@ describe('the older transport', () => {
       expect(count(log, 'POST initialize')).toBe(1);
     },
   );
+
+  it('is not opened again and again if its stream ends before the handshake', async () => {
+    const { url, log } = await serve((request, response) => {
+      const error = { code: -32_603, message: 'Unknown sessionId' };
+      if (request.method !== 'GET') return json(response, 404, { jsonrpc: '2.0', id: null, error });
+      events(response, 'event: endpoint\ndata: /mcp/messages\n\n');
+      setTimeout(() => response.end(), 10);
+    });
+    const { hello } = await client(url, 'sse-only');
+    expect((await hello()).error).toBeDefined();
+    await sleep(500);
+    expect(count(log, 'GET')).toBeLessThan(10);
+  });
 
   it('names an address for messages that is elsewhere', async () => {
     const { url } = await serve((request, response) =>
