@@ -159,8 +159,8 @@ function readDocument(url: URL, reply: HttpReply): JsonObject {
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');
   if (!isShallow(json)) throw invalid(url, `nests deeper than ${maxNesting} levels`);
-  // Some servers write null instead of leaving a field out.
-  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+  // Some servers write null or "" instead of leaving a field out.
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null && value !== ''));
 }
 
 /** True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack. */

@@ -93,6 +93,11 @@ const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
       void server.on('GET', '/.well-known/oauth-authorization-server', json({ error: 'not found' })),
   ],
   [
+    'empty texts for endpoints',
+    usual,
+    metadata({ revocation_endpoint: '', device_authorization_endpoint: '' }),
+  ],
+  [
     'the document of its root at a location of its metadata',
     { authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] } },
     ({ authorizationServer: { server } }) =>
