@@ -129,6 +129,13 @@ describe('an MCP server', () => {
     expect(rig.pages).toEqual([]);
   });
 
+  it('F-1: that can’t answer a POST now is unreachable, whatever a GET says', async () => {
+    const { rig, protectedServer } = await ground({ protection: { metadataAt: [], metadataUrl: undefined } });
+    protectedServer.server.on('GET', '/mcp', { status: 405 });
+    protectedServer.server.on('POST', '/mcp', { status: 502 });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'mcp_server_unreachable' });
+  });
+
   it.each([
     ['has no authorization_servers', undefined],
     ['has an empty list of them', []],

@@ -46,6 +46,7 @@ export async function discoverResource(
     const named = await discoverProtectedResource(at, posted.challenge, http);
     if (named !== undefined) return { found: { kind: 'protected', resource: named }, own: posted.challenge };
   }
+  if (probed.trouble) throw probed.trouble;
   requireDemand(at, probed.status);
   return {
     found: {

@@ -23,6 +23,8 @@ export interface PlacedProbe extends Probe {
   readonly at: string;
   /** The challenge is that of the POST, so another POST would bring nothing new. */
   readonly isPosted: boolean;
+  /** Why the POST brought no answer, where the GET brought none that counts without it. */
+  readonly trouble?: KeyturnError;
 }
 
 /** True for the statuses that ask for authorization: 401, and 403 in the earlier revision. */
@@ -106,7 +108,7 @@ function unprotected(typed: string, { first, posted, after, other = typed }: Out
   if (demand) return { ...demand, at: other, isPosted: true };
   const isOpen = first.head !== undefined && isSuccess(first.head.status);
   const head = isOpen ? first.head : (posted.head ?? first.head);
-  if (head) return { ...head, at: typed, isPosted: true };
+  if (head) return { ...head, at: typed, isPosted: true, trouble: isOpen ? undefined : posted.trouble };
   throw (
     first.trouble ??
     posted.trouble ??
