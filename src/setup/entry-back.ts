@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BackedUpFile } from './backup.ts';
 import { commandWords, type Members } from './entry.ts';
-import { applied, type Format, NotUnderstood, type Place, placeAt } from './formats/edit.ts';
+import { applied, type Format, lineEnd, NotUnderstood, type Place, placeAt } from './formats/edit.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import { tomlFormat } from './formats/toml-format.ts';
 
@@ -82,7 +82,8 @@ function reversed(
     after = {},
   }: { readonly entry: Entry; readonly before?: Members | undefined; readonly after?: Members | undefined },
 ): string {
-  const restored = applied(text, [{ ...place, text: entry.before }]);
+  const old = entry.before.replaceAll(/\r?\n/g, lineEnd(text));
+  const restored = applied(text, [{ ...place, text: old }]);
   const added = Object.entries(place.members).filter(
     ([name]) => !(name in after) && !(name in before) && !ofCommand.test(name),
   );

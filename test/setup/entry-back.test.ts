@@ -31,3 +31,18 @@ it('an entry that says something else stays, and one that is back counts as none
   expect(back(before)).toEqual({ standing: 'back', notes: before });
   expect(entryBack('json', '{}', entry)).toEqual({ standing: 'left', text: '{}' });
 });
+
+it.each([
+  ['\n', '\r\n'],
+  ['\r\n', '\n'],
+])('an entry goes back with the line ends of its file: %j, then %j', (old, now) => {
+  const way = ['mcp_servers', 'notes'];
+  const lines = (...own: string[]): string => ['[mcp_servers.notes]', ...own].join(old);
+  const texts = {
+    before: lines(`url = "${before.url}"`),
+    after: lines('command = "a"', 'args = ["bridge"]'),
+  };
+  const file = `# mine${now}${texts.after.replaceAll(old, now)}${now}`;
+  const { text } = entryBack('toml', file, { way, ...texts });
+  expect(text).toBe(`# mine${now}${texts.before.replaceAll(old, now)}${now}`);
+});

@@ -53,6 +53,9 @@ export class NotUnderstood extends Error {
   }
 }
 
+/** The line end of a file: an editor, or Codex on Windows, may write CRLF. */
+export const lineEnd = (text: string): string => /\r?\n/.exec(text)?.[0] ?? '\n';
+
 /** Edits must not overlap. */
 export function applied(text: string, edits: readonly Edit[]): string {
   return edits

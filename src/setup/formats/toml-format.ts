@@ -6,7 +6,7 @@
  * that keep comments are young or have one user, so the few forms that clients write are read here by hand.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Edit, type Format, isMembers, type Place } from './edit.ts';
+import { type Edit, type Format, isMembers, lineEnd, type Place } from './edit.ts';
 import { type Item, tomlItems } from './toml-items.ts';
 
 export const tomlFormat: Format = {
@@ -110,9 +110,6 @@ function tableEdits(text: string, items: readonly Item[], wanted: unknown): read
   const lines = missing.map(([name, value]) => `${lineEnd(text)}${keyOf(name)} = ${written(value)}`).join('');
   return header && lines !== '' ? [...edits, { from: header.to, to: header.to, text: lines }] : edits;
 }
-
-/** The line end of the file: an editor, or Codex on Windows, may write CRLF. */
-const lineEnd = (text: string): string => /\r?\n/.exec(text)?.[0] ?? '\n';
 
 const assigned = ({ from, to }: Item, name: string, value: unknown): Edit => ({
   from,
