@@ -59,7 +59,7 @@ export function rulesOf<Item>(
 /** True if the change takes something away, and gives nothing. */
 export function takesAway(before: State, after: State, lists: ReadonlyMap<string, ListRules>): boolean {
   const changed = [...lists]
-    .map(([name, rules]) => ({ ...rules, was: before.get(name) ?? [], is: after.get(name) ?? [] }))
+    .map(([name, rules]) => ({ ...rules, was: before.get(name), is: after.get(name) }))
     .filter(({ was, is, isBookkeeping }) => was !== is && !isBookkeeping);
-  return changed.length > 0 && changed.every((list) => list.takesAway(list.was, list.is));
+  return changed.length > 0 && changed.every((list) => list.takesAway(list.was ?? [], list.is ?? []));
 }

@@ -5,7 +5,7 @@ import { listOf } from '../../src/store/home-document.ts';
 import { newItemName, unusedList, unusedRules, unusedSchema } from '../../src/store/unused-items.ts';
 import { refusal } from '../broker/rig.ts';
 import { disk, steps, watchDisk } from '../support/failing-disk.ts';
-import { add, namesOf, savedHome, without } from './document-home.ts';
+import { add, DocumentHome, namesOf, savedHome, without } from './document-home.ts';
 
 afterAll(watchDisk());
 beforeEach(() => void (disk.fails = undefined));
@@ -60,6 +60,18 @@ describe('a change on a disk', () => {
     await broker.list.change(add({ name: 'd' }));
     const next = await home.start();
     expect([namesOf(next), next.document.isHeld]).toEqual([['b', 'd'], false]);
+  });
+
+  it('doesn’t say of a name for the vault that it holds, in a home where other lists are empty', async () => {
+    const home = new DocumentHome();
+    const { document } = await home.start();
+    const unused = listOf(document, unusedList, unusedSchema, unusedRules);
+    disk.fails = full;
+    const refused = await refusal(unused.change((items) => [...items, { name: newItemName('k') }]));
+    expect(refused).toMatchObject({ message: expect.stringMatching(/^\/.* can't be written \(ENOSPC\)/) });
+    expect(unused.items).toEqual([]);
+    disk.fails = undefined;
+    expect((await home.start()).document.isHeld).toBe(false);
   });
 });
 
