@@ -121,7 +121,7 @@ type AskedSignIn =
   | Pick<Extract<Question, { readonly kind: 'device' }>, 'kind' | 'endpoint' | 'account'>;
 
 /** The command for the same sign-in, on the same way. */
-function loginAgain(question: AskedSignIn, ...options: readonly string[]): string {
+export function loginAgain(question: AskedSignIn, ...options: readonly string[]): string {
   const { kind, endpoint, account } = question;
   const isPasted = kind === 'signIn' && question.startUrl === undefined;
   return [

@@ -20,7 +20,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from '../destination/mix-up.ts';
-import { calledOff, nobodyCame } from '../refusals/pending-refusals.ts';
+import { calledOff, loginAgain, nobodyCame } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from '../destination/redirect.ts';
 import { pastedReply, redeem } from './page-reply.ts';
 import type { OpenedContext } from './page-reply.ts';
@@ -161,19 +161,16 @@ async function visit(
   const either = AbortSignal.any([signal, over.signal]);
   const told = Promise.withResolvers<RedirectCallback | 'errorPage'>();
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
-  const hint = openidHint(server, started.scope);
+  const asked = { kind: 'signIn', endpoint: request.endpoint, startUrl, ...signInDetails(request) } as const;
   let stateless: string | undefined;
   let browserError: string | undefined;
   const question = {
-    kind: 'signIn',
-    endpoint: request.endpoint,
+    ...asked,
     issuer: server.issuer,
     registrationId: redirect.record.id,
     url,
-    hint,
+    hint: openidHint(server, started.scope, (option) => loginAgain(asked, option)),
     ifForgotten: before === undefined ? ifForgotten(redirect, server) : undefined,
-    ...signInDetails(request),
-    startUrl,
     formerIssuer,
     isNewClient: before === undefined ? undefined : true,
     get stateless() {

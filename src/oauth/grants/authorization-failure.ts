@@ -3,12 +3,12 @@
  *
  * Invariant: the caller has checked state and issuer before. `error_uri` is never shown.
  */
-import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { isTransientError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
-import { includesOfflineAccess } from '../base/scope.ts';
+import { formatScope, includesOfflineAccess, withoutOfflineAccess } from '../base/scope.ts';
 import { refusesResource, resourceHint } from './token-failure.ts';
 
 /** The part of an authorization request that a refusal may be about. */
@@ -175,13 +175,18 @@ function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error
   return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
 }
 
-/** Some OpenID providers refuse a sign-in without an ID token. Undefined if one is asked for, or if the server has none. */
+/**
+ * Some OpenID providers refuse a sign-in without an ID token. Undefined if one is asked for, or if the server has none.
+ * `again`: the command for the same sign-in with this option.
+ */
 export function openidHint(
   { scopesSupported = [] }: Pick<AuthorizationServer, 'scopesSupported'>,
   scope: readonly string[] = [],
+  again = (option: string) => `keyturn login URL ${option}`,
 ): string | undefined {
   if (scope.includes('openid') || !scopesSupported.includes('openid')) return undefined;
-  return 'The server may want to be asked for an ID token: sign in with --scope openid';
+  const option = shellOption('scope', formatScope(['openid', ...withoutOfflineAccess(scope)]));
+  return `The server may want to be asked for an ID token: ${again(option)}`;
 }
 
 /** RFC 6749 §3.3: without the parameter the server uses a default, or fails with this error. */

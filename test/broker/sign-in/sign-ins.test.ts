@@ -102,7 +102,8 @@ describe('a sign-in page', () => {
     const asked = refusal(rig.ask({ timeout: minute }));
     const { question } = await rig.question('signIn');
     rig.clock.advance(minute);
-    expect(await asked).toMatchObject({ reason: 'login_pending' });
+    const again = `an ID token: keyturn login ${rig.endpoint} --scope "openid notes:read".`;
+    expect(await asked).toMatchObject({ reason: 'login_pending', hint: expect.stringContaining(again) });
     expect(await tryRedirect(rig.pages[0])).toBe('connected');
     expect(question).toMatchObject({ url: rig.pages[0] });
     expect((await world.signIn(rig.pages[0] ?? '')).status).toBe(200);
