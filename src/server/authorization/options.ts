@@ -94,7 +94,7 @@ export interface AuthorizationServerOptions {
      */
     readonly refreshGrace?: number;
   };
-  /** Seconds after which the next signing key takes over; 30 days unless given. */
+  /** Seconds until the next signing key takes over, of existing keys too; 30 days unless given. */
   readonly keyRotation?: number;
   /** Further authorities for requests of this server, as PEM. */
   readonly authorities?: string;

@@ -138,6 +138,21 @@ describe('a signing key', () => {
     expect(await keysAt(1301)).toEqual([second, third]);
   });
 
+  it('AS-24: is replaced by the present rotation, also if an earlier one was longer', async () => {
+    const storage = memoryStorage();
+    const keysAt = async (seconds: number, rotation: number) => {
+      const set = await signingKeys(storage, { rotation, longestToken: 300, now: () => seconds * 1000 });
+      return { ...set, names: set.keys.map((key) => String(key['kid'])) };
+    };
+    const [first, second] = (await keysAt(0, 9000)).names;
+    const shorter = await keysAt(5000, 1000);
+    expect([shorter.names[0], shorter.names[2], shorter.changesAt]).toEqual([second, first, 6000]);
+    expect((await keysAt(5300, 1000)).names).toContain(first);
+    // What signs goes on where the rotation is longer again.
+    const longer = await keysAt(5301, 9000);
+    expect([longer.names, longer.changesAt]).toEqual([shorter.names.slice(0, 2), 14_000]);
+  });
+
   it('is the same for two processes that start at the same time on one storage', async () => {
     const storage = memoryStorage();
     const times = { rotation: 1000, longestToken: 300, now: () => 0 };
