@@ -33,8 +33,8 @@ export interface AdapterParts {
   readonly askedResource: () => unknown;
   /** Seconds in which a used refresh token is answered with the same successor; 0: it is a replay at once. */
   readonly graceSeconds: number;
-  /** The grant that ended by it. */
-  readonly onReplay: (grantId: string | undefined) => void;
+  /** The code or refresh token that was used again; its grant has ended. */
+  readonly onReplay: (used: StoredItem | undefined) => void;
 }
 
 export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
@@ -93,9 +93,8 @@ export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
         const used = await storage.get(kind, key);
         if (isInGrace(kind, used?.consumedAt)) return;
         // RFC 9700 §4.14.2: two holders show one token. Either may be the thief, so nobody keeps it.
-        const grantId = used?.grantId;
-        if (grantId !== undefined) await endGrant(storage, grantId);
-        onReplay(grantId);
+        if (used?.grantId !== undefined) await endGrant(storage, used.grantId);
+        onReplay(used);
         throw new errors.InvalidGrant('it was used already');
       },
       destroy: async (id) => storage.remove(kind, keyOf(id)),

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireRuntime } from '../../base/runtime.ts';
 import { memoryStorage } from '../storage/memory.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Storage, StoredItem } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
 import { openRegistration } from './clients/browser-access.ts';
 import { Consents } from './consents.ts';
@@ -32,6 +32,7 @@ import {
   keepErrors,
   nameRealReason,
   nameSuccessors,
+  ownerOf,
   ownParameters,
   publishServedModes,
   tellEvents,
@@ -156,9 +157,9 @@ async function build(
     // What fails here, the next look at the grant makes good.
     if (grantId !== undefined) forwarding?.ended(grantId).catch(() => undefined);
   };
-  const onReplay = (grantId: string | undefined): void => {
-    onEvent({ kind: 'replayed' });
-    ended(grantId);
+  const onReplay = (used: StoredItem | undefined): void => {
+    onEvent({ kind: 'replayed', ...ownerOf(used?.payload) });
+    ended(used?.grantId);
   };
   const askedResource = (): unknown => oidc.Provider.ctx?.oidc.params?.['resource'];
   const graceSeconds = lifetimes.refreshGrace;

@@ -120,7 +120,7 @@ export interface AuthorizationEvent {
   readonly account?: string;
   /** An OAuth error code, for `refused`. */
   readonly error?: string;
-  /** Why the sign-in provider or the upstream failed, for `refused`. */
+  /** For `refused`: the rule that was broken, or why the client’s document, the sign-in provider or the upstream failed. */
   readonly problem?: string;
 }
 

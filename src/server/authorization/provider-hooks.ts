@@ -7,6 +7,8 @@
 import { createHmac } from 'node:crypto';
 import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { z } from 'zod';
+import { KeyturnError } from '../../base/errors.ts';
+import { networkProblem } from '../../oauth/base/http.ts';
 import type { AuthorizationEvent, ResourceOptions, Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
@@ -203,13 +205,19 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
   provider.on('registration_create.success', (_ctx, client) =>
     onEvent({ kind: 'registered', clientId: client.clientId }),
   );
-  provider.on('grant.revoked', () => onEvent({ kind: 'revoked' }));
-  const refused = ({ oidc }: KoaContextWithOIDC, { error }: { error?: string }): void => {
+  provider.on('grant.revoked', ({ oidc: { route, entities } }) => {
+    // Elsewhere the provider ends a grant only because a code or a refresh token came twice.
+    const kind = route === 'revocation' ? 'revoked' : 'replayed';
+    onEvent({ kind, ...ownerOf(entities.RefreshToken ?? entities.AuthorizationCode) });
+  });
+  const refused = ({ oidc }: KoaContextWithOIDC, cause: Refused): void => {
+    const { error } = cause;
+    const clientId = oidc.client?.clientId ?? oidc.params?.['client_id'];
     // Of a sign-in that was forwarded: what the other server said, for the operator alone.
-    const problem = oidc.entities.Interaction?.result?.['problem'];
+    const problem = oidc.entities.Interaction?.result?.['problem'] ?? problemOf(cause);
     onEvent({
       kind: 'refused',
-      ...(oidc.client && { clientId: oidc.client.clientId }),
+      ...(typeof clientId === 'string' ? { clientId } : {}),
       ...(error === undefined ? {} : { error }),
       ...(typeof problem === 'string' ? { problem } : {}),
     });
@@ -217,4 +225,28 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
   provider.on('grant.error', refused);
   provider.on('authorization.error', refused);
   provider.on('registration_create.error', refused);
+}
+
+/** Whose a code or a refresh token is. */
+export function ownerOf(token: unknown): { readonly clientId?: string; readonly account?: string } {
+  const { data } = owner.safeParse(token);
+  return data ? { clientId: data.clientId, account: data.accountId } : {};
+}
+
+const owner = z.object({ clientId: z.string(), accountId: z.string() });
+
+/** An error of the provider. Its words name rules, and no value of a request. */
+interface Refused {
+  readonly error?: string;
+  readonly error_description?: string;
+  readonly error_detail?: string;
+  readonly cause?: unknown;
+}
+
+/** Why a document or a key set of the client can't be had, or which rule the request breaks. */
+function problemOf({ cause, error_detail, error_description }: Refused): string | undefined {
+  const own = [cause, cause instanceof Error ? cause.cause : cause].find((each) => each instanceof KeyturnError);
+  if (own) return own.message;
+  const isFetch = cause instanceof TypeError || cause instanceof DOMException;
+  return isFetch ? networkProblem(cause) : (error_detail ?? error_description);
 }

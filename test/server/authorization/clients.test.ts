@@ -17,6 +17,7 @@ import {
 } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 import { portOf } from '../../support/servers/loopback-server.ts';
+import { freePort } from '../../support/servers/port.ts';
 
 /** What the host of documents answers, by path. */
 const documents = new Map<string, (response: ServerResponse) => unknown>();
@@ -30,6 +31,7 @@ const host = createServer({ key: tlsKey, cert }, (request, response) => {
   else response.writeHead(404).end();
 });
 const origin = `https://127.0.0.1:${await portOf(host, afterAll)}`;
+const unusedPort = await freePort();
 const rig = ofFile(async () => startServer({ authorities }));
 
 /** Publishes a document at this path; answers its URL, which is the client's id. */
@@ -92,6 +94,22 @@ describe('a client ID metadata document', () => {
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain('invalid_client');
     expect(fetched).not.toContain('/target.json');
+  });
+
+  it.each([
+    ['refuses the connection', `https://127.0.0.1:${unusedPort}/app.json`, 'ECONNREFUSED'],
+    ['is none', `${origin}/absent.json`, 'unexpected response status 404'],
+    ['is of a private host', 'https://10.0.0.1/app.json', '"10.0.0.1" has an address that is not public.'],
+  ])('whose place %s is an event with its URL and the problem', async (_what, clientId, problem) => {
+    await answerTo(rig, { client_id: clientId });
+    expect(rig.events).toContainEqual({ kind: 'refused', clientId, error: 'invalid_client', problem });
+  });
+
+  it('whose host has an unknown authority is an event with the problem', async () => {
+    const strict = await ofTest(startServer({ authorities: '' }));
+    const clientId = publish('/unknown-authority.json');
+    await answerTo(strict, { client_id: clientId });
+    expect(strict.events).toMatchObject([{ clientId, problem: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }]);
   });
 
   it('AS-14: must list the redirect URI of the request', async () => {

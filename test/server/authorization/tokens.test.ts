@@ -198,6 +198,7 @@ describe('a refresh token', () => {
       const answer = await tokenRequest(own, refreshOf(body['refresh_token']));
       expect(answer.body['error']).toBe('invalid_grant');
     }
+    expect(own.events).toContainEqual({ kind: 'replayed', clientId: editor, account: 'alice' });
   });
 
   it('AS-5: used by two processes at once gives both the same successor, used once', async () => {
@@ -258,6 +259,7 @@ describe('a refresh token', () => {
       body: new URLSearchParams({ token: String(body['refresh_token']), client_id: editor }),
     });
     expect(revoked.status).toBe(200);
+    expect(rig.events).toContainEqual({ kind: 'revoked', clientId: editor, account: 'alice' });
     expect((await tokenRequest(rig, refreshOf(body['refresh_token']))).body['error']).toBe('invalid_grant');
   });
 });
