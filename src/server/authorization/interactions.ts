@@ -57,12 +57,12 @@ export async function answerInteraction(
   if (request.method !== 'GET' && request.method !== 'POST')
     return send(response, 405, errorPage('invalid_request', 'This page takes GET and POST only.'));
   const form = request.method === 'POST' ? await readForm(request) : undefined;
-  if (form !== undefined && !isFromOurPage(parts, request, interaction, form)) {
-    return send(
-      response,
-      403,
-      errorPage('invalid_request', 'The form was not sent from this server’s page.'),
-    );
+  const problem = form && formProblem(parts, request, interaction, form);
+  if (problem !== undefined) {
+    const { client_id: clientId } = requestParameters.parse(interaction.params);
+    parts.settings.onEvent({ kind: 'refused', clientId, error: 'invalid_request', problem });
+    const said = 'The form was not sent from this server’s page.';
+    return send(response, 403, errorPage('invalid_request', said));
   }
   const step = { ...parts, request, response, interaction, form };
   if (parts.settings.accounts.forwarding) return forward(step, parts.settings.accounts.forwarding);
@@ -258,19 +258,21 @@ function formTokenOf(secret: string, { uid, prompt }: Interaction): string {
   return createHmac('sha256', secret).update(`${uid} ${prompt.name}`).digest('base64url');
 }
 
-function isFromOurPage(
+/** Undefined: it was sent from a page of ours. */
+function formProblem(
   { settings, secret }: InteractionParts,
   { headers }: IncomingMessage,
   interaction: Interaction,
   form: Readonly<Record<string, string>>,
-): boolean {
+): string | undefined {
   // Browsers name the page's origin in each POST; programs name none.
-  if (headers.origin !== undefined && headers.origin !== new URL(settings.issuer).origin) return false;
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin') return false;
+  const { origin = new URL(settings.issuer).origin, 'sec-fetch-site': site = 'same-origin' } = headers;
+  if (origin !== new URL(settings.issuer).origin || site !== 'same-origin')
+    return 'the form came from a page of another origin than the issuer’s';
   const expected = Buffer.from(formTokenOf(secret, interaction));
   const given = Buffer.from(form[tokenField] ?? '');
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const isGiven = given.length === expected.length && timingSafeEqual(given, expected);
+  return isGiven ? undefined : `the form lacks the field ${tokenField} (step.formToken) of its page`;
 }
 
 function send(response: ServerResponse, status: number, html: string): void {

@@ -55,14 +55,16 @@ describe('the consent page', () => {
     expect(text).not.toMatch(/<button[^>]*\s(?:id|autofocus)\b/i);
   });
 
-  it.each<[string, Record<string, string>, Record<string, string>]>([
-    ['without the page’s token', { form_token: '' }, {}],
-    ['from a page of another origin', {}, { origin: 'https://evil.example' }],
-    ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
-  ])('AS-18: takes no approval %s', async (_what, fields, headers) => {
+  it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
+    ['without the page’s token', { form_token: '' }, {}, /step\.formToken/],
+    ['from a page of another origin', {}, { origin: 'https://evil.example' }, /another origin/],
+    ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }, /another origin/],
+  ])('AS-18: takes no approval %s', async (_what, fields, headers, problem) => {
     const { browser, page } = await atConsent();
     const answer = await browser.submit(page, { decision: 'allow', ...fields }, undefined, headers);
     expect([answer.status, browser.sentTo]).toEqual([403, '']);
+    const refused = { kind: 'refused', clientId: editor, problem: expect.stringMatching(problem) };
+    expect(rig.events.at(-1)).toMatchObject(refused);
   });
 
   it('AS-18: takes no approval from another browser that knows address and token', async () => {

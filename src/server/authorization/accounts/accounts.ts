@@ -13,9 +13,9 @@ export interface SignInStep {
   readonly request: IncomingMessage;
   /** Fields of the form that was sent; undefined for a GET. */
   readonly form: Readonly<Record<string, string>> | undefined;
-  /** Where the form of the page is to be sent: a path. */
+  /** Where the form of the page is to be sent, by POST: a path. */
   readonly action: string;
-  /** A hidden field that each form must carry: name and value. */
+  /** The name and the value of a hidden field that each form must carry. */
   readonly formToken: readonly [name: string, value: string];
   /** Names this authorization. */
   readonly interaction: string;
@@ -33,7 +33,7 @@ export interface SignInStep {
 export type SignInResult =
   /** `name`: what the consent page calls the user; the account unless given. */
   | { readonly account: string; readonly name?: string }
-  /** `problem`: what the operator's event says of it. */
+  /** `page`: a whole HTML document; it may have styles, and no script. `problem`: what the operator's event says of it. */
   | { readonly page: string; readonly status?: number; readonly problem?: string }
   | { readonly redirect: string };
 
