@@ -7,14 +7,14 @@
  */
 import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
-import type { Provider } from 'oidc-provider';
+import type { Provider, ResourceServer } from 'oidc-provider';
 import { z } from 'zod';
 import { statedClaims } from '../resource/tokens/claims.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
 import { jwtBearer } from './clients/registration-request.ts';
-import { defaultScopesOf, resourceServerOf } from './provider-settings.ts';
+import { defaultScopesOf, isAccount, resourceServerOf } from './provider-settings.ts';
 import type { OidcProvider } from './base/peer.ts';
 
 /** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
@@ -66,13 +66,15 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
         throw new errors.InvalidGrant('the assertion names another client');
       const resource = resourceFor(parts, verified.resource, params?.['resource']);
       const account = await known.accountFor(verified.sub, verified.tid);
-      if (account === undefined || !(await settings.accounts.isKnown(account)))
+      if (account === undefined || !(await isAccount(settings, account)))
         throw new errors.InvalidGrant('the assertion’s subject has no account here');
       // These tokens aren’t bound to a key; a client that wants a bound one must not get another.
       if (ctx.get('dpop') !== '' || client.dpopBoundAccessTokens === true)
         throw new errors.InvalidRequest('an identity assertion gives no token that is bound to a key');
       await spend(parts, verified);
-      const scope = scopeFor(resource, verified.scope, params?.['scope']);
+      const server = resourceServerOf(resource, settings, client.clientId);
+      const bound = verified.scope?.split(' ') ?? defaultScopesOf(resource);
+      const scope = scopeFor(server, bound, params?.['scope']);
       // RFC 6749 §5.2: nothing is left of what the client or the assertion named.
       if (scope === '' && (verified.scope ?? params?.['scope']))
         throw new errors.InvalidScope('the assertion and the request have no scope in common', scope);
@@ -80,10 +82,7 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
       grant.addResourceScope(resource.resource, scope);
       const grantId = await grant.save();
       const token = new provider.AccessToken({ accountId: account, client, grantId, gty: jwtBearer, scope });
-      token.resourceServer = new provider.ResourceServer(
-        resource.resource,
-        resourceServerOf(resource, settings),
-      );
+      token.resourceServer = new provider.ResourceServer(resource.resource, server);
       const value = await token.save();
       ctx.oidc.entity('AccessToken', token);
       ctx.body = { access_token: value, expires_in: token.expiration, scope, token_type: token.tokenType };
@@ -142,16 +141,9 @@ function resourceFor(
   return found;
 }
 
-function scopeFor(
-  resource: Settings['resources'][number],
-  allowed: string | undefined,
-  asked: unknown,
-): string {
-  const wanted = typeof asked === 'string' && asked !== '' ? asked.split(' ') : undefined;
-  const bound = allowed?.split(' ') ?? defaultScopesOf(resource);
-  return (wanted ?? bound)
-    .filter((scope) => bound.includes(scope) && Object.hasOwn(resource.scopes, scope))
-    .join(' ');
+function scopeFor({ scope: known }: ResourceServer, bound: readonly string[], asked: unknown): string {
+  const wanted = typeof asked === 'string' && asked !== '' ? asked.split(' ') : bound;
+  return wanted.filter((scope) => bound.includes(scope) && known.split(' ').includes(scope)).join(' ');
 }
 
 /** RFC 7523 §3: an assertion that was used isn't used again. */

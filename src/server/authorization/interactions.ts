@@ -17,7 +17,7 @@ import type { AuthorizationParameters } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
 import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
 import { answerForwarded } from './forwarded-sign-in.ts';
-import { defaultScopesOf, pathOf } from './provider-settings.ts';
+import { defaultScopesOf, isAccount, pathOf } from './provider-settings.ts';
 import { isLocal } from './clients/redirect.ts';
 
 /** Bytes. A form of ours holds a few short fields. */
@@ -117,6 +117,10 @@ async function signIn(step: Step): Promise<void> {
     return send(response, status, page);
   }
   if ('redirect' in result) return sendOn(response, result.redirect);
+  if (!(await isAccount(settings, result.account))) {
+    const problem = 'the account is not known, or has the id of a machine client';
+    return finish(step, { error: 'access_denied', error_description: 'no such account', problem });
+  }
   settings.onEvent({ kind: 'signed_in', account: result.account, clientId });
   if (result.name !== undefined) {
     const expiresAt = Math.floor(settings.now() / 1000) + settings.lifetimes.session;

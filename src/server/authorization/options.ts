@@ -39,6 +39,8 @@ export interface ClientOptions {
   readonly keys?: readonly Readonly<Record<string, unknown>>[];
   /** True: it may use the client credentials grant; it needs a secret or keys. */
   readonly isMachine?: boolean;
+  /** The scopes that it may get, in each grant (RFC 7591 §2 `scope`); all unless given. */
+  readonly scopes?: readonly string[];
 }
 
 /** A provider whose identity assertions (ID-JAG) are accepted. */
@@ -163,6 +165,7 @@ const schema = z.strictObject({
         clientSecret: z.string().min(32, 'a secret has at least 32 characters').exactOptional(),
         keys: z.array(z.record(z.string(), z.unknown())).exactOptional(),
         isMachine: z.boolean().default(false),
+        scopes: texts.exactOptional(),
       }),
     )
     .default([]),
@@ -213,7 +216,8 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   }
   if (new Set(data.resources.map(({ resource }) => resource)).size < data.resources.length)
     invalidOption('resources.resource', 'two entries name the same one');
-  for (const client of data.clients) requireClient(client);
+  const scopes = data.resources.flatMap((each) => Object.keys(each.scopes));
+  for (const client of data.clients) requireClient(client, scopes);
   // The provider spells its own issuer, which an assertion must repeat byte for byte.
   for (const { issuer, jwksUri } of data.assertionProviders) {
     secureUrl('assertionProviders.issuer', issuer, isLoopback);
@@ -245,10 +249,15 @@ function secureUrl(option: string, text: string, allowInsecureLoopback: boolean)
   return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }));
 }
 
-function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings['clients'][number]): void {
+function requireClient(
+  { isMachine, clientSecret, keys, redirectUris, scopes }: Settings['clients'][number],
+  known: readonly string[],
+): void {
   if (isMachine && clientSecret === undefined && keys === undefined)
     invalidOption('clients.isMachine', 'a machine needs `clientSecret` or `keys`');
   if (keys?.some(hasPrivatePart)) invalidOption('clients.keys', 'it must hold public keys only');
+  if (scopes?.some((scope) => !known.includes(scope)))
+    invalidOption('clients.scopes', 'it names a scope that is in no `resources.scopes`');
   const problem = redirectUris.map(redirectProblem).find((each) => each !== undefined);
   if (problem !== undefined) invalidOption('clients.redirectUris', problem);
 }

@@ -9,19 +9,19 @@ import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { networkProblem } from '../../oauth/base/http.ts';
-import type { AuthorizationEvent, ResourceOptions, Settings } from './options.ts';
+import type { AuthorizationEvent, Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { unasked } from './consent-policy.ts';
-import { pathOf } from './provider-settings.ts';
+import { mayHave, pathOf } from './provider-settings.ts';
 import { oneSpelling, stated, withScope } from './rewritten-request.ts';
 
 /**
  * Fills what a request may leave out, and leaves out what says nothing here. The provider by itself refuses a request
  * without scope, and drops `offline_access` unless `prompt=consent` comes with it.
  */
-export function completeRequests(provider: Provider, { resources, issuer }: Settings): void {
+export function completeRequests(provider: Provider, { resources, issuer, clients }: Settings): void {
   provider.use(async (ctx, next) => {
     // Also for HEAD: the provider keeps what that asks, as it does for GET.
     if (ctx.path === '/auth') {
@@ -32,7 +32,12 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
       const known = withScope(query, resources);
       // RFC 6749 §3.3: it may ignore some of them. The page and the code then name what the token gets.
       const scopes = query.get('scope')?.split(' ') ?? [];
-      const servable = scopes.filter((scope) => isServable(scope, known));
+      const clientId = query.get('client_id');
+      const servable = scopes.filter(
+        (scope) =>
+          ownScopes.has(scope) ||
+          (Object.hasOwn(known?.scopes ?? {}, scope) && mayHave(clients, clientId, scope)),
+      );
       const fault = faultOf(query, servable);
       if (fault !== undefined) query.set(ended, fault);
       query.set('scope', servable.join(' ') || 'openid');
@@ -108,12 +113,8 @@ function isFault(fault: unknown): fault is keyof typeof faults {
   return typeof fault === 'string' && Object.hasOwn(faults, fault);
 }
 
-function isServable(scope: string, resource: ResourceOptions | undefined): boolean {
-  return ownScopes.includes(scope) || (resource !== undefined && Object.hasOwn(resource.scopes, scope));
-}
-
 /** Scopes that every server has. */
-const ownScopes = ['openid', 'offline_access'];
+const ownScopes: ReadonlySet<string> = new Set(['openid', 'offline_access']);
 
 /** RFC 8414 §2: the provider by itself names modes that `faultOf` refuses. */
 export function publishServedModes(provider: Provider): void {
@@ -245,7 +246,9 @@ interface Refused {
 
 /** Why a document or a key set of the client can't be had, or which rule the request breaks. */
 function problemOf({ cause, error_detail, error_description }: Refused): string | undefined {
-  const own = [cause, cause instanceof Error ? cause.cause : cause].find((each) => each instanceof KeyturnError);
+  const own = [cause, cause instanceof Error ? cause.cause : cause].find(
+    (each) => each instanceof KeyturnError,
+  );
   if (own) return own.message;
   const isFetch = cause instanceof TypeError || cause instanceof DOMException;
   return isFetch ? networkProblem(cause) : (error_detail ?? error_description);

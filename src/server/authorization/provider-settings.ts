@@ -89,11 +89,17 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     scopes: ['openid', 'offline_access', ...new Set(resources.flatMap(({ scopes }) => Object.keys(scopes)))],
     claims: { openid: ['sub'] },
     findAccount: async (_ctx, sub, token) => {
-      if (!(await accounts.isKnown(sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
+      if (!(await isAccount(settings, sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
       if (!(await isGrantLive(accounts, token, errors))) return undefined;
       return { accountId: sub, claims: () => ({ sub }) };
     },
-    extraTokenClaims: (_ctx, token) => sessionClaim(accounts, token),
+    extraTokenClaims: (ctx, token) => {
+      const asked = ctx.oidc.params?.['scope'];
+      // RFC 6749 §5.2. The provider would issue a token that is good for nothing.
+      if (token.kind === 'ClientCredentials' && !token.scope && typeof asked === 'string' && asked !== '')
+        throw new errors.InvalidScope('the client may have none of the scopes', asked);
+      return sessionClaim(accounts, token);
+    },
     interactions: {
       policy: consentPolicy(interactionPolicy, accounts.forwarding !== undefined),
       url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
@@ -161,23 +167,27 @@ function features({ settings, errors }: ProviderParts): NonNullable<Configuratio
         return only.resource;
       },
       useGrantedResource: () => true,
-      getResourceServerInfo: (_ctx, uri) => {
+      getResourceServerInfo: (_ctx, uri, client) => {
         const known = resources.find(({ resource }) => resource === uri);
         // RFC 8707 §2. Compared as it was sent, byte for byte.
         if (!known) throw new errors.InvalidTarget();
-        return resourceServerOf(known, settings);
+        return resourceServerOf(known, settings, client.clientId);
       },
     },
   };
 }
 
+/** As this client may use it. */
 export function resourceServerOf(
   { resource, scopes }: ResourceOptions,
-  { lifetimes }: Settings,
+  { lifetimes, clients }: Settings,
+  clientId: string,
 ): ResourceServer {
   return {
     audience: resource,
-    scope: Object.keys(scopes).join(' '),
+    scope: Object.keys(scopes)
+      .filter((scope) => mayHave(clients, clientId, scope))
+      .join(' '),
     accessTokenTTL: lifetimes.accessToken,
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: 'ES256' } },
@@ -211,6 +221,16 @@ function sessionClaim({ forwarding }: Accounts, token: unknown): { sid: string }
 function grantIdOf(token: unknown): string | undefined {
   const hasGrant = typeof token === 'object' && token !== null && 'grantId' in token;
   return hasGrant && typeof token.grantId === 'string' ? token.grantId : undefined;
+}
+
+/** False: the operator gave this client others only. */
+export function mayHave(clients: Settings['clients'], clientId: string | null, scope: string): boolean {
+  return clients.find((each) => each.clientId === clientId)?.scopes?.includes(scope) ?? true;
+}
+
+/** RFC 9068 §5: the subject of a machine's token is the client, so no account may have its id. */
+export async function isAccount({ clients, accounts }: Settings, id: string): Promise<boolean> {
+  return !clients.some(({ clientId, isMachine }) => isMachine && clientId === id) && accounts.isKnown(id);
 }
 
 /** What a request for no scope gets (RFC 6749 §3.3). */

@@ -21,7 +21,11 @@ const jwksUri = `https://127.0.0.1:${await portOf(host, afterAll)}/keys`;
 const accountFor = (subject: string, tenant: string | undefined) =>
   tenant === 'acme' && subject === 'employee-7' ? 'alice' : undefined;
 const rig = ofFile(async () =>
-  startServer({ authorities, assertionProviders: [{ issuer: company, jwksUri, accountFor }] }),
+  startServer({
+    authorities,
+    clients: [{ clientId: editor }, { clientId: 'limited', scopes: ['notes:write'] }],
+    assertionProviders: [{ issuer: company, jwksUri, accountFor }],
+  }),
 );
 
 const now = (): number => Math.floor(Date.now() / 1000);
@@ -61,6 +65,11 @@ describe('an identity assertion', () => {
       client_id: editor,
       scope: 'notes:read',
     });
+  });
+
+  it('gives no scope that its client may not have', async () => {
+    const client_id = 'limited';
+    expect((await redeem(await assertion({ client_id }), { client_id })).body['error']).toBe('invalid_scope');
   });
 
   it('AS-21: is used once', async () => {

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { generateKeyPair, exportJWK, SignJWT, type CryptoKey } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import {
   answerTo,
   authorizationOf,
@@ -242,8 +243,15 @@ const own = await generateKeyPair('ES256', { extractable: true });
 describe('a machine client', () => {
   const machines = ofFile(async () => {
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
-    const clients = ['robot', 'robo'].map((clientId) => ({ clientId, keys: [jwk], isMachine: true }));
-    return startServer({ clients });
+    const limits = { scopes: ['notes:read'] };
+    const clients = ['robot', 'robo'].map((clientId) => ({
+      clientId,
+      keys: [jwk],
+      isMachine: true,
+      ...limits,
+    }));
+    const limited = { clientId: 'limited', redirectUris: [redirectUri], ...limits };
+    return startServer({ clients: [...clients, limited], accounts: developmentLogin(['alice', 'robot']) });
   });
 
   const assertionBy = async (key: CryptoKey, changes: object = {}): Promise<string> =>
@@ -287,5 +295,23 @@ describe('a machine client', () => {
     }
     for (const aud of [[issuer], `${issuer}/token`])
       expect((await ask(await assertionBy(own.privateKey, { aud }))).status).toBe(200);
+  });
+
+  it('gets no scope but those that were entered for it, as a client of users does', async () => {
+    const asked = async (scope: string) => (await ask(await assertionBy(own.privateKey), { scope })).body;
+    expect((await asked('notes:read notes:write'))['scope']).toBe('notes:read');
+    expect((await asked('notes:write'))['error']).toBe('invalid_scope');
+    const { body } = await signIn(machines, { client_id: 'limited', scope: 'notes:read notes:write' });
+    expect(body['scope']).toBe('notes:read');
+  });
+
+  it('shares its id, the subject of its tokens, with no account', async () => {
+    const { body } = await ask(await assertionBy(own.privateKey));
+    expect(claimsOf(body['access_token'])['sub']).toBe('robot');
+    const browser = machines.browser();
+    const { url } = authorizationOf(machines, { client_id: 'limited' });
+    await browser.submit(await browser.open(url), { login: 'robot' });
+    expect(new URL(browser.sentTo).searchParams.get('error')).toBe('access_denied');
+    expect(machines.events.at(-1)?.problem).toMatch(/id of a machine client/);
   });
 });

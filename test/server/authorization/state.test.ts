@@ -196,6 +196,11 @@ describe('an authorization server', () => {
     ['a resource with a query', 'resources.resource', of({ resource: `${notes}?a=1` })],
     ['a resource in another spelling', 'resources.resource', of({ resource: 'https://NOTES.example/mcp' })],
     ['a machine without keys', 'clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
+    [
+      'a client with unknown scopes',
+      'clients.scopes',
+      { clients: [{ clientId: 'a', scopes: ['nots:read'] }] },
+    ],
     ['tokens of a day', 'lifetimes.accessToken', { lifetimes: { accessToken: 86_400 } }],
     ['sign-in by name only on another machine', 'accounts', { issuer: 'https://login.example' }],
     [
