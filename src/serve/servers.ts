@@ -159,8 +159,7 @@ async function serveThirdParty(listener: TlsListener, behind: TlsListener, parts
   return {
     upstream: upstream.issuer,
     checkSession: flow.checkSession,
-    notesFor: async (access) =>
-      notesAt(upstream.resource, access.subject, await flow.upstream(access, fetch)),
+    notesFor: async (access) => notesAt(upstream.resource, access.subject, await flow.upstream(access)),
     async close() {
       await flow.close();
       await upstream.close();

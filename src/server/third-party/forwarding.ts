@@ -25,6 +25,8 @@ import type { SignedIn } from './upstream-server.ts';
 
 export interface ForwardingParts extends SessionParts {
   readonly upstream: Upstream;
+  /** For the upstream resource: it trusts the upstream's authorities. */
+  readonly fetch: typeof globalThis.fetch;
   readonly status: SessionStatus;
   readonly ending: Ending;
 }
@@ -123,7 +125,7 @@ async function accept(
   };
   let name: string;
   try {
-    name = account ?? (await subjectBy(upstream, tokens.accessToken));
+    name = account ?? (await subjectBy(parts, tokens.accessToken));
   } catch (error) {
     const problem = upstreamProblem(error);
     onEvent({ kind: 'upstream_unavailable', problem });
@@ -153,9 +155,10 @@ async function accept(
   return { account: name, scopes, bind };
 }
 
-async function subjectBy({ issuer, resource, subjectOf }: Upstream, token: string): Promise<string> {
+async function subjectBy({ upstream, fetch }: ForwardingParts, token: string): Promise<string> {
+  const { issuer, resource, subjectOf } = upstream;
   if (subjectOf === undefined) throw new UpstreamFault('nothing says who signed in');
-  const subject = await subjectOf(fetchTo({ resource, token }));
+  const subject = await subjectOf(fetchTo({ resource, token, fetch }));
   return accountOf(issuer, subjectSchema.parse(subject));
 }
 

@@ -11,6 +11,7 @@ import { requireRuntime } from '../../base/runtime.ts';
 import { authorizationServer } from '../authorization/authorization-server.ts';
 import type { AuthorizationServerOptions } from '../authorization/options.ts';
 import { accountOf, goOn } from '../authorization/accounts/upstream-accounts.ts';
+import { trustingAgent } from '../authorization/base/operator-fetch.ts';
 import type { Access } from '../resource/access.ts';
 import type { SessionState } from '../resource/options.ts';
 import { quietly } from '../resource/base/option.ts';
@@ -47,7 +48,7 @@ export interface ThirdPartyServer {
   /**
    * A fetch to the upstream resource for a request that passed, with the session's own upstream token, which is renewed
    * where it must be. Throws `login_required` where the session ended, `authorization_server_unreachable` where the
-   * upstream can't be asked. `fetch`: the platform's own unless given.
+   * upstream can't be asked. `fetch`: the platform's own, with `upstream.authorities`, unless given.
    */
   upstream(access: Access, fetch?: typeof globalThis.fetch): Promise<typeof globalThis.fetch>;
   /** Ends a session (the claim `sid`), here at once and upstream; undefined: there is none. */
@@ -80,10 +81,9 @@ export async function thirdPartyServer(options: ThirdPartyOptions): Promise<Thir
     handler: authorization.handler,
     serves: (path) => authorization.serves(path),
     checkSession: async (token) => status.check(token),
-    upstream: async (access, fetch) => {
+    upstream: async (access, fetch = parts.fetch) => {
       const token = await upstreamToken(status, access);
-      const { resource } = settings.upstream;
-      return upstreamFetch(access, { resource, token, ...(fetch ? { fetch } : {}) });
+      return upstreamFetch(access, { resource: settings.upstream.resource, token, fetch });
     },
     endSession: async (session) => ending.end(session, 'revoked'),
     receipt: async (session) => ending.receipt(session),
@@ -107,7 +107,9 @@ function makeParts(
   const shared = { sessions, storage, server, now, onEvent };
   const ending = new Ending(shared);
   const status = new SessionStatus({ ...shared, issuer, ending, times });
-  return { ...shared, upstream, status, ending };
+  const dispatcher = trustingAgent(upstream.authorities);
+  const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, { ...init, dispatcher });
+  return { ...shared, upstream, fetch, status, ending };
 }
 
 /** The server that our clients see. */

@@ -219,10 +219,7 @@ export async function startFlow(
     fetch: trusting.fetch,
   });
   const handle = protect(guard, async (_request, access) => {
-    const call = await server.upstream(access, async (input, init) => {
-      const { url, headers } = new Request(input, init);
-      return trusting.fetch(url, { headers });
-    });
+    const call = await server.upstream(access);
     return call(`${upstream.issuer}/api/notes`);
   });
   const dispatcher = new Agent({ connect: { ca: certificates.ca } });

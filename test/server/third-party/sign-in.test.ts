@@ -63,8 +63,9 @@ describe('a sign-in by way of an upstream', () => {
 
 describe('a sign-in by way of an upstream that issues no ID token', () => {
   it('without an ID token takes the user’s name from the operator’s call', async () => {
-    const asked: string[] = [];
+    const asked: number[] = [];
     let names: string[] = [];
+    let me = '';
     const plain = await ofTest(
       startFlow(
         {},
@@ -72,20 +73,21 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
           extraScopes: [],
           subjectOf: async (call) => {
             await expect(call('https://elsewhere.example/me')).rejects.toThrow();
-            asked.push(typeof call);
+            asked.push((await call(me)).status);
             return names.shift() ?? '';
           },
         },
       ),
     );
     names = ['carol'];
+    me = `${plain.upstream.issuer}/api/notes`;
     const { claims } = await signIn(plain);
     expect(claims['sub']).toBe(`${plain.upstream.issuer}#carol`);
     const { back } = await authorize(plain);
     expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
     const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
     expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
-    expect(asked).toHaveLength(2);
+    expect(asked).toEqual([200, 200]);
   });
 
   it.each([[['plain']], [undefined]])(

@@ -35,13 +35,18 @@ interface Fetched {
   readonly text: string;
 }
 
-export function operatorFetch({ authorities = '', find, maxLength }: OperatorFetchOptions): OperatorFetch {
+/** `authorities`: further ones, as PEM. */
+export function trustingAgent(authorities = '', reach: Reach = 'anywhere', find?: FindAddresses): Dispatcher {
+  const trusted = [...getCACertificates('extra'), authorities].join('\n');
+  return makeAgent({ reach, find, authorities: trusted });
+}
+
+export function operatorFetch({ authorities, find, maxLength }: OperatorFetchOptions): OperatorFetch {
   const agents = new Map<Reach, Dispatcher>();
   const agentFor = (reach: Reach): Dispatcher => {
     const known = agents.get(reach);
     if (known !== undefined) return known;
-    const trusted = [...getCACertificates('extra'), authorities].join('\n');
-    const agent = makeAgent({ reach, find: reach === 'public' ? find : undefined, authorities: trusted });
+    const agent = trustingAgent(authorities, reach, reach === 'public' ? find : undefined);
     agents.set(reach, agent);
     return agent;
   };
