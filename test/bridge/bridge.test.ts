@@ -126,6 +126,18 @@ it('asks for no token to end its session once its broker has gone', async () => 
   expect(server.received.map(({ http }) => http)).not.toContain('DELETE');
 });
 
+it('waits for a token that the authorization server can’t give for a moment', async () => {
+  const server = await statefulServer(textServer);
+  let left = 2;
+  const { client, said } = await bridged(server.url, {}, undefined, async () => {
+    const rests = new KeyturnError('authorization_server_unreachable', 'It rests.', { retryAfter: 1 });
+    if (left-- > 0) throw rests;
+    return tokenConnection(server.url.href);
+  });
+  expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+  expect(said).toEqual([]);
+});
+
 describe('a stream that breaks', () => {
   it.each(['cut', 'end stream'] as const)(
     'BR-7: never sends the call of a tool again whose stream breaks: %s',

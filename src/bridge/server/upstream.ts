@@ -1,12 +1,12 @@
 /**
  * The way to the server across its restarts: one session at a time, and a new one where the server lost the old.
  *
- * Invariant: a request is sent again only where the server refused it for its session or its headers, or where it
- * broke and changes nothing (`reissue.ts`); then under a new id, a bounded number of times. A new session hears what
- * the client told the one before.
+ * Invariant: a request is sent again only where the server refused it for its session or its headers, where it broke
+ * and changes nothing (`reissue.ts`), or where it got no token; then under a new id, a bounded number of times. A new
+ * session hears what the client told the one before.
  */
 import { untilAborted } from '../../base/abort.ts';
-import type { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { isStateless } from '../base/envelope.ts';
 import type { Fields } from '../base/json.ts';
 import { NoAnswer } from '../base/errors.ts';
@@ -43,8 +43,11 @@ export class Cancelled extends Error {}
 const firstInterval = 1000;
 const lastInterval = 60_000;
 
-/** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
+/** Milliseconds before each further try of a request that broke and changes nothing, or that got no token: a restart. */
 const pauses = [250, 1000, 3000];
+
+/** Seconds that an authorization server may rest for a request to wait for it. */
+const longestRest = 3;
 
 export class Upstream implements ServerPeer {
   readonly #options: UpstreamOptions;
@@ -267,9 +270,14 @@ export class Upstream implements ServerPeer {
 
   /** Milliseconds until the next try; undefined where there is none. */
   #pauseAfter(error: unknown, method: string, tries: number): number | undefined {
-    if (this.#end.signal.aborted || !(error instanceof NoAnswer)) return undefined;
+    if (this.#end.signal.aborted) return undefined;
     if (error instanceof SessionLost) return 0;
-    return error.isPassing && mayReissue(method) ? pauses[tries] : undefined;
+    if (!(error instanceof KeyturnError)) return undefined;
+    const { reason, retryAfter = 0 } = error;
+    // Without a token nothing was sent.
+    const isUnsent = reason === 'authorization_server_unreachable' && retryAfter <= longestRest;
+    const isHarmless = error instanceof NoAnswer && error.isPassing && mayReissue(method);
+    return isUnsent || isHarmless ? pauses[tries] : undefined;
   }
 
   #tell(problem: KeyturnError | undefined): void {
