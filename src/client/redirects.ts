@@ -21,6 +21,8 @@ export function redirected(
   if (request.redirect !== 'follow' || !redirectStatuses.has(response.status) || location === null)
     return undefined;
   const url = URL.parse(location, request.url.href);
+  // A server behind a proxy that ends TLS may write http. Nothing is sent over http.
+  if (url?.host === endpoint.host && endpoint.protocol === 'https:') url.protocol = 'https:';
   if (!url || !isWithin(endpoint, url)) return undefined;
   // Fetch standard, HTTP-redirect fetch, step 12: these go on as GET. A slash at the end is another spelling only.
   const { status } = response;

@@ -137,6 +137,18 @@ describe('a redirect', () => {
     expect(other.seen).toEqual([]);
   });
 
+  test('to http at the same host is followed over https', async () => {
+    const asked: string[] = [];
+    const fetch = async (url: unknown): Promise<Response> => {
+      asked.push(String(url));
+      const headers = { location: 'http://server.example/api/' };
+      return asked.length > 1 ? new Response('answer') : new Response('', { status: 307, headers });
+    };
+    const { authorized, resource } = await startFetch('https://server.example', { fetch });
+    expect((await authorized(resource)).status).toBe(200);
+    expect(asked).toEqual([resource, `${resource}/`]);
+  });
+
   test('in a loop ends', async () => {
     const { seen, authorized, resource } = await fetchAt(() => [302, { location: '/api' }]);
     expect((await authorized(resource)).status).toBe(302);
