@@ -86,8 +86,9 @@ async function unchanged<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     const { reason, message } = error;
-    const sentence = /[.!?"]$/.test(message) ? message : `${message}.`;
-    throw new KeyturnError(reason, `${sentence} No file was changed.`, detailsOf(error));
+    const [first = '', ...more] = message.split('\n');
+    const sentence = `${first}${/[.!?"]$/.test(first) ? '' : '.'} No file was changed.`;
+    throw new KeyturnError(reason, [sentence, ...more].join('\n'), detailsOf(error));
   }
 }
 
