@@ -10,7 +10,7 @@ import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
-import { makeFileAtOnce, readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { makeFileAtOnce, readPrivate, replaceFileAtOnce, unwritableFile } from '../../base/private-file.ts';
 import { makeFolder } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
 import { appKeyFile } from '../../client/app-key-file.ts';
@@ -90,8 +90,12 @@ async function ticketOf(name: string): Promise<Buffer> {
     const ticket = await readPrivate(file);
     if (ticket?.length === 64) return ticket;
     forgetTicket(name);
-    makeFolder(path.dirname(file));
-    makeFileAtOnce(file, randomBytes(32).toString('hex'));
+    try {
+      makeFolder(path.dirname(file));
+      makeFileAtOnce(file, randomBytes(32).toString('hex'));
+    } catch (error) {
+      throw unwritableFile(file, error);
+    }
   }
 }
 

@@ -3,10 +3,11 @@
  * watches: progress, questions, refusals. Silence on success where there is nothing to answer.
  *
  * Invariant: a refusal is printed as what happened, the rule it follows, and what to do; the exit
- * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
+ * code is the table's in errors.ts. A foreign error shows its name only, or the file that it is about: its text may
+ * hold anything.
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
-import { exitCodes, KeyturnError, moment, reasons, valuesBelow } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, moment, quoted, reasons, valuesBelow } from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
@@ -42,12 +43,25 @@ function isFullTable(error: unknown): boolean {
   return isSystems || (error instanceof Error && error.message.endsWith('too many open files.'));
 }
 
+/** The system refused a path: a read-only or full disk, or a folder that is gone. */
+const isFileError = (error: unknown): error is Error & { readonly path: string; readonly code: string } =>
+  systemCode(error) !== 'unknown' &&
+  error instanceof Error &&
+  'path' in error &&
+  typeof error.path === 'string';
+
 /** Prints a refusal and returns its exit code. */
 export function refuse(error: unknown): number {
   if (isFullTable(error))
     return refuse(
       new KeyturnError('file_unreadable', 'The system lets this command open no more files.', {
         hint: 'Raise the limit (ulimit -n 1024) or close programs, and run the command again.',
+      }),
+    );
+  if (isFileError(error))
+    return refuse(
+      new KeyturnError('file_unreadable', `${quoted(error.path)} can't be used (${error.code}).`, {
+        hint: 'See that its folder is there and yours, and that the disk has room, then try again.',
       }),
     );
   if (!(error instanceof KeyturnError)) {

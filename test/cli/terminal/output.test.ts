@@ -40,6 +40,17 @@ describe('a refusal', () => {
     expect(refuse(error)).toBe(refuse(new KeyturnError('file_unreadable', 'no')));
   });
 
+  it('names the file that the system refused, and none of the error’s text', () => {
+    const error = Object.assign(new Error('ey.secret'), {
+      code: 'EROFS',
+      path: '/a/.config',
+      syscall: 'mkdir',
+    });
+    expect(refuse(error)).toBe(7);
+    expect(printed.stderr).toMatch(/^keyturn: "\/a\/\.config" can't be used \(EROFS\)\.\n/);
+    expect(printed.stderr).not.toContain('secret');
+  });
+
   it('a refusal that nobody meant shows the name of the error and none of its text', () => {
     expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
     expect(printed.stderr).toContain('internal error (TypeError)');
