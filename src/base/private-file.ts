@@ -271,8 +271,8 @@ export function makeFileAtOnce(file: string, content: string): boolean {
   }
 }
 
-/** Throws `EEXIST` where there is one. */
-function place(draft: string, file: string): void {
+/** Gives a whole file this name too. Throws `EEXIST` where there is one. */
+export function place(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {

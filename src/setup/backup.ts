@@ -6,11 +6,11 @@
  * higher one. A backup has its number only once it is whole.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { link, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
-import { readPrivate, replaceFile, syncFolder, unwritableFile } from '../base/private-file.ts';
+import { place, readPrivate, replaceFile, syncFolder, unwritableFile } from '../base/private-file.ts';
 import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
 import { systemCode } from '../base/system-error.ts';
 
@@ -103,7 +103,7 @@ async function withNumber(whole: string, stateFolder: string): Promise<string> {
     });
   const file = path.join(stateFolder, `setup-${lastNumber + 1}.sealed`);
   try {
-    await link(whole, file);
+    place(whole, file);
     await syncFolder(stateFolder);
     return file;
   } catch (error) {

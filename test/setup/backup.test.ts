@@ -1,8 +1,9 @@
 /** The sealed backups of keyturn setup. */
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import fs, { readFileSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { backupsIn, keepBackup, openBackup } from '../../src/setup/backup.ts';
 import { type BackupKeys, backupKeys } from '../../src/daemon/vault/backup-keys.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -35,6 +36,23 @@ it('setup-N.sealed: a backup opens whole, and only by the vault that sealed it',
     writeFileSync(file, damaged);
     await expect(openBackup(file, open)).rejects.toMatchObject({ reason: 'file_unreadable' });
   }
+});
+
+it('a backup gets its number on a file system without links', async () => {
+  const { linkSync } = fs;
+  const replace = (other: typeof linkSync): void => {
+    fs.linkSync = other;
+    syncBuiltinESMExports();
+  };
+  onTestFinished(() => replace(linkSync));
+  replace(() => {
+    throw Object.assign(new Error('link'), { code: 'EACCES' });
+  });
+  const folder = temporaryFolder();
+  const file = await keepBackup(folder, backup, await keysOf('home').seal());
+  expect(await backupsIn(folder)).toEqual([file]);
+  expect(fs.readdirSync(folder)).toEqual(['setup-1.sealed']);
+  expect(fs.statSync(file).mode & 0o777).toBe(0o600);
 });
 
 it('a file with the highest number hides no backup', async () => {
