@@ -3,7 +3,7 @@
  *
  * Invariant: nothing is sent and nothing is changed.
  */
-import { offlineAccess } from '../../oauth/base/scope.ts';
+import { offlineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
 import type { SignInSecret, SignInSecrets } from './sign-in-secret.ts';
 import { isCompanySignIn, providerExceptions } from '../records/company.ts';
@@ -60,8 +60,9 @@ export async function prepareRefresh(
   };
 }
 
-/** As they were asked for: a server may write them in another form in its answer. */
+/** As they were asked for: a server may write them in another form in its answer, even all of them. */
 function wholeScope({ scope, requestedScope }: SignIn): readonly string[] {
   const granted = requestedScope.filter((one) => one === offlineAccess || scope.includes(one));
-  return granted.length > 0 ? granted : scope;
+  if (withoutOfflineAccess(granted).length > 0) return granted;
+  return requestedScope.length > 0 ? requestedScope : scope;
 }

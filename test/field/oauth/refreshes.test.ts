@@ -106,6 +106,22 @@ describe('a refresh whose scopes the server wants named', () => {
     },
   );
 
+  it('a refresh names the scopes as they were asked for, whatever form the server gives them', async () => {
+    const all = await ground({ authorization: { scopesSupported: ['offline_access'] } });
+    const { rig, authorizationServer } = all;
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'api://mcp/read' });
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = (request) =>
+      isRefresh(request) && !request.form.has('scope')
+        ? json({ error: 'invalid_scope', error_description: 'AADSTS70011: the scope is missing' }, 400)
+        : undefined;
+    rig.clock.advance(anHour);
+    await rig.ask(never);
+    expect(tokenRequests(authorizationServer, 'refresh_token')[1]?.form.get('scope')).toBe(
+      'read offline_access',
+    );
+  });
+
   it('a refresh that is refused with all scopes too says why the first one was', async () => {
     const all = await refusing(json({ error: 'invalid_request', error_description: 'scope missing' }, 400));
     expect(await refused(all.rig.ask(never))).toMatchObject({ reason: 'login_failed' });
