@@ -40,14 +40,18 @@ it('setup-N.sealed: a backup opens whole, and only by the vault that sealed it',
 
 it('a backup gets its number on a file system without links', async () => {
   const { linkSync } = fs;
-  const replace = (other: typeof linkSync): void => {
-    fs.linkSync = other;
+  const { link } = fs.promises;
+  onTestFinished(() => {
+    fs.linkSync = linkSync;
+    fs.promises.link = link;
     syncBuiltinESMExports();
-  };
-  onTestFinished(() => replace(linkSync));
-  replace(() => {
-    throw Object.assign(new Error('link'), { code: 'EACCES' });
   });
+  const refused = Object.assign(new Error('link'), { code: 'EACCES' });
+  fs.linkSync = () => {
+    throw refused;
+  };
+  fs.promises.link = () => Promise.reject(refused);
+  syncBuiltinESMExports();
   const folder = temporaryFolder();
   const file = await keepBackup(folder, backup, await keysOf('home').seal());
   expect(await backupsIn(folder)).toEqual([file]);
