@@ -97,7 +97,7 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
 }
 
 function membersFor(
-  { dialect }: ConfigFile,
+  { client, dialect }: ConfigFile,
   { members }: Place,
   { endpoint, account, args, drop, anchor, env }: Extract<Reading, { kind: 'switch' }>,
   as: string,
@@ -116,8 +116,14 @@ function membersFor(
     command: isArray ? [command, ...bridge] : command,
     ...(isArray ? {} : { args: bridge }),
     ...(hasVariables || envName in members ? { [envName]: hasVariables ? variables : undefined } : {}),
-    ...('type' in members ? { type: isArray ? 'local' : 'stdio' } : {}),
+    ...('type' in members ? { type: typeOf(client, isArray) } : {}),
   };
+}
+
+/** Gemini CLI takes a command without a type, and its versions of early 2026 refuse a type `stdio`. */
+function typeOf(client: string, isArray: boolean): string | undefined {
+  if (client === 'gemini') return undefined;
+  return isArray ? 'local' : 'stdio';
 }
 
 /** `cursor-notes`. Of a project, or of one folder: with a mark of that folder. */

@@ -42,6 +42,7 @@ const remote: readonly (readonly [string, string, object])[] = [
   ['cursor', 'mcpServers', { url: endpoint }],
   ['vs-code', 'servers', { type: 'http', url: endpoint }],
   ['gemini', 'mcpServers', { httpUrl: endpoint }],
+  ['gemini', 'mcpServers', { type: 'http', url: endpoint }],
   ['qwen', 'mcpServers', { httpUrl: endpoint }],
   ['zed', 'context_servers', { url: endpoint }],
   ['windsurf', 'mcpServers', { serverUrl: endpoint }],
@@ -55,7 +56,7 @@ const remote: readonly (readonly [string, string, object])[] = [
 describe('keyturn setup', () => {
   it.each(remote)('lets an entry of %s start the bridge by absolute paths', (client, member, entry) => {
     const { after } = read(client, JSON.stringify({ [member]: { notes: entry } }, undefined, 2));
-    const type = 'type' in entry ? { type: 'stdio' } : {};
+    const type = 'type' in entry && client !== 'gemini' ? { type: 'stdio' } : {};
     expect(JSON.parse(after)).toEqual({
       [member]: { notes: { ...Object(bridge(`${client}-notes`)), ...type } },
     });
