@@ -49,7 +49,10 @@ export class ServerRefusal extends Error {
 
   /** The session is gone. The specification's word for it is 404; servers made with the SDKs have others. */
   get isAboutSession(): boolean {
-    return sessionStatuses.has(this.status) && /session|not initiali[sz]ed/i.test(this.text);
+    const { status, answer } = this;
+    // A request that ran fails under its own id.
+    const isUnread = status >= 500 && answer !== undefined && answer.id === undefined;
+    return (sessionStatuses.has(status) || isUnread) && /session|not initiali[sz]ed/i.test(this.text);
   }
 }
 

@@ -36,6 +36,7 @@ describe('sessions', () => {
     [404, 'Session not found'],
     [409, 'unknown session'],
     [410, 'Session terminated'],
+    [503, 'Service Unavailable: MCP session is unknown on this API instance.'],
   ])('begins a new one after %i "%s", and each call runs once', async (status, words) => {
     let live = '';
     let ran = 0;
