@@ -12,7 +12,7 @@ import {
   parseTree,
   type SyntaxKind,
 } from 'jsonc-parser';
-import { type Edit, type Format, isMembers, NotUnderstood, type Place } from './edit.ts';
+import { type Edit, type Format, isMembers, lineEnd, NotUnderstood, type Place } from './edit.ts';
 
 /** `SyntaxKind.CommaToken` of jsonc-parser: a constant enum, which can't be imported by itself. */
 const comma: SyntaxKind = 5;
@@ -36,7 +36,12 @@ export const jsonFormat: Format = {
     const added = Object.entries(members)
       .filter(([name, value]) => value !== undefined && (!properties.has(name) || name === anchor))
       .map(([name, value]) => `${JSON.stringify(name)}: ${write(value)}`);
-    const edits: Edit[] = [];
+    const goes = (property: Node): boolean =>
+      property !== first && nameOf(property) in members && members[nameOf(property)] === undefined;
+    const all = propertiesOf(entry);
+    const last = all.findLastIndex((property) => !goes(property));
+    const ending = removalBehind(text, place, all.slice(last));
+    const edits: Edit[] = ending ? [ending] : [];
     for (const [name, property] of properties) {
       const [, value] = property.children ?? [];
       if (property === first) {
@@ -45,13 +50,11 @@ export const jsonFormat: Format = {
         const rest = added.filter((line) => line !== own);
         const lines = isKept && own !== undefined ? [own, ...rest] : added;
         edits.push(replaced(at, property, lines.join(`,${column ?? ' '}`)));
-      } else if (name in members && members[name] === undefined)
-        edits.push(removal(text, place, entry, property));
-      else if (name in members && value) edits.push(replaced(at, value, write(members[name])));
+      } else if (goes(property)) {
+        if (!ending || all.indexOf(property) < last) edits.push(removal(text, place, property));
+      } else if (name in members && value) edits.push(replaced(at, value, write(members[name])));
     }
-    // Two members that go can share a comma.
-    const ordered = edits.toSorted((a, b) => a.from - b.from);
-    return ordered.some(({ from }, index) => from < (ordered[index - 1]?.to ?? 0)) ? undefined : edits;
+    return edits;
   },
 };
 
@@ -105,20 +108,37 @@ function written(value: unknown, column: string | undefined): string {
   return `{${pairs.map((pair) => `${deeper}${pair}`).join(',')}${column}}`;
 }
 
-/** Of a member with one comma: the one after it, or, of the last one, the one before it. */
-function removal(text: string, place: Place, entry: Node, property: Node): Edit {
-  const all = propertiesOf(entry);
-  const start = place.from + property.offset;
-  const end = start + property.length;
-  const after = commaFrom(text, end, place.to);
-  if (after !== undefined && text.slice(end, after).trim() === '') return wholeLine(text, start, after + 1);
-  const before = all[all.indexOf(property) - 1];
-  if (after !== undefined || !before) return wholeLine(text, start, end);
-  const previous = place.from + before.offset + before.length;
-  const separator = commaFrom(text, previous, start);
-  // The comma goes, and what stands between it and the member stays.
-  const between = separator === undefined ? '' : text.slice(separator + 1, start).trimEnd();
-  return { from: separator ?? start, to: end, text: between };
+/** Of a member with the comma after it. */
+function removal(text: string, place: Place, { offset, length }: Node): Edit {
+  const from = place.from + offset;
+  const end = from + length;
+  const separator = commaFrom(text, end, place.to);
+  if (separator === undefined) return wholeLine(text, from, end);
+  const comment = text.slice(end, separator);
+  return comment.trim() === ''
+    ? wholeLine(text, from, separator + 1)
+    : { from, to: separator + 1, text: comment };
+}
+
+/** Of the last members, each with the comma before it. Undefined if none goes, or a comma stands after them. */
+function removalBehind(text: string, place: Place, [kept, ...going]: readonly Node[]): Edit | undefined {
+  const endOf = ({ offset, length }: Node): number => place.from + offset + length;
+  const last = going.at(-1);
+  if (!kept || !last || commaFrom(text, endOf(last), place.to) !== undefined) return undefined;
+  const comments = going.map((property, index) => {
+    const from = endOf(going[index - 1] ?? kept);
+    const to = place.from + property.offset;
+    const separator = commaFrom(text, from, to) ?? to;
+    return `${text.slice(from, separator)}${text.slice(separator + 1, to)}`.trimEnd();
+  });
+  const [from, to] = [endOf(kept), endOf(last)];
+  const behind = /^[ \t]*\r?\n/.exec(text.slice(to))?.[0] ?? 'x';
+  // What would be part of a line comment before it goes to a line of its own.
+  const between = [...comments, behind].reduce((before, next) => {
+    const isInside = /\/\/[^\n]*$/.test(before) && /^[ \t]*[^\s]/.test(next);
+    return `${before}${isInside ? lineEnd(text) : ''}${next}`;
+  });
+  return { from, to, text: between.slice(0, between.length - behind.length) };
 }
 
 function commaFrom(text: string, from: number, to: number): number | undefined {
