@@ -308,8 +308,12 @@ function switched(
 
 /** Throws `invalid_resource`. */
 function serverUrl(text: string): string {
-  endpointOf(text, { allowInsecureLoopback: true });
-  return new URL(text).href;
+  const policy = { allowInsecureLoopback: true };
+  endpointOf(text, policy);
+  const { href } = new URL(text);
+  // It may be longer than the text.
+  endpointOf(href, policy);
+  return href;
 }
 
 /** `Bearer abc`, or the key without a scheme. Undefined for another form. */

@@ -72,6 +72,7 @@ it.each([
 it.each([
   ['fragment', `${endpoint}#`, 'mine'],
   ['long URL', `${endpoint}/${'x'.repeat(2048)}`, 'mine'],
+  ['URL that is long once it is encoded', `${endpoint}?q=${'é'.repeat(1000)}`, 'mine'],
   ['name', endpoint, '../mine'],
 ])('takes no server and no name from an entry with an odd %s', (_what, url, as) => {
   const { findings } = read(ownEntry(['bridge', url, '--as', as]));
