@@ -88,7 +88,7 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
     shownMembers.has(name) ? textsIn(value) : [],
   );
   const plain = [...words.filter((_, index) => words[index - 1] !== '--header'), ...urls.filter(isUrl)];
-  const shown = shownChange({ text, dialect: config.dialect, place, edits }, [
+  const shown = shownChange({ text, dialect: config.dialect, place, edits, isWhole: gone !== undefined }, [
     ...plain,
     ...own.words,
     ...Object.values(own.env),
@@ -150,10 +150,13 @@ function shownChange(
     dialect,
     place,
     edits,
+    isWhole,
   }: Pick<ConfigFile, 'dialect'> & {
     readonly text: string;
     readonly place: Place;
     readonly edits: readonly Edit[];
+    /** Lines that stay too: a stranger may have written the bridge's. */
+    readonly isWhole: boolean;
   },
   never: readonly string[],
 ): readonly string[] {
@@ -162,7 +165,7 @@ function shownChange(
   const old = text.slice(place.from, place.to).split(/\r?\n/);
   const fresh = after.slice(place.from, after.length - end).split(/\r?\n/);
   const same = (a: readonly string[], b: readonly string[]): number => {
-    const at = a.findIndex((line, index) => line !== b[index]);
+    const at = isWhole ? 0 : a.findIndex((line, index) => line !== b[index]);
     return at === -1 ? a.length : at;
   };
   const first = same(old, fresh);

@@ -42,6 +42,13 @@ it.each([
   expect(JSON.parse(after)).toEqual({ mcpServers: { notes: written } });
 });
 
+it('shows all of an entry whose program is gone, also lines that stay', () => {
+  const args = [own.words[1], ...behind.slice(0, -1), 'X-Team: ${AWS_SECRET_ACCESS_KEY}'];
+  const line = JSON.stringify(args).replaceAll('","', '", "');
+  const { findings } = read(`{"mcpServers": {"notes": {\n"command": "/gone/node",\n"args": ${line}\n}}}`);
+  expect(findings).toMatchObject([{ shown: expect.arrayContaining([`+ "args": ${line}`]) }]);
+});
+
 it('reads an account that is a word of its own', () => {
   const args = ['bridge', endpoint, '--as', 'mine', '--account', 'work'];
   const { findings, after } = read(entryOf({ command: '/gone/keyturn', args }));
