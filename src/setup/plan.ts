@@ -208,9 +208,12 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Texts and comments. In JSON no comment begins with `#`, and in TOML none with a slash: else one could hide what is no comment. */
+/**
+ * Texts and comments. In JSON no comment begins with `#`, and a lone CR ends one; in TOML none begins with a slash: else one
+ * could hide what is no comment.
+ */
 const literals = {
-  json: /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/g,
+  json: /"(?:[^"\\\n]|\\.)*"|\/\/[^\r\n]*|\/\*[^]*?(?:\*\/|$)/g,
   toml: /"""(?:[^\\]|\\[^])*?"""+|'''[^]*?'''+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*/g,
 } as const;
 
@@ -233,8 +236,8 @@ function covered(text: string, dialect: ConfigFile['dialect'], secrets: readonly
 
 /** The names of variables stay: what is in those goes to the server. The host of a proxy must be seen too. */
 function hidden(value = ''): string {
-  const [, scheme, host] = /^(https?:\/\/)[^/?#]*@([^/?#]*)\/?$/i.exec(value) ?? [];
-  if (scheme !== undefined) return `${scheme}***@${host}`;
+  const [, scheme, user, host] = /^(https?:\/\/)([^/?#]*)@([^/?#]*)\/?$/i.exec(value) ?? [];
+  if (scheme !== undefined) return `${scheme}${hidden(user)}@${host}`;
   const parts = value.split(/(\$\{[^}]*\})/);
   const shown = parts.map((part, index) => (index % 2 === 1 ? part : part && '***')).join('');
   return shown || '***';

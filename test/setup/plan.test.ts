@@ -393,6 +393,7 @@ describe('keyturn setup', () => {
   it.each([
     ['in front of it', '/* it’s */ '],
     ['that begins on the line before', '/*\n# */ '],
+    ['that ends with a lone CR', '// it’s\r'],
   ])('covers nothing of what comes behind a comment %s', (_where, comment) => {
     const headers = `{"X-Team": "blue"}`;
     const text = `{"mcpServers": {"notes": {${comment}"url": "${endpoint}", "headers": ${headers} // ${secret}\n}}}`;
@@ -402,10 +403,10 @@ describe('keyturn setup', () => {
     expect(shown).not.toMatch(new RegExp(`${secret}|blue`));
   });
 
-  it('shows which variable goes to the server, and no text beside it', () => {
-    const header = 'X-Team: blue${AWS_SECRET_ACCESS_KEY}';
+  it.each(['blue', 'https://blue:'])('shows which variable goes to the server behind %s', (text) => {
+    const header = `X-Team: ${text}\${AWS_SECRET_ACCESS_KEY}@a`;
     const shown = shownOf(entered({ command: 'npx', args: ['mcp-remote', endpoint, '--header', header] }));
-    expect(shown.at(-1)).toContain('"X-Team: ***${AWS_SECRET_ACCESS_KEY}"');
+    expect(shown.at(-1)).toMatch(/"X-Team: [^b]*\*\*\*\$\{AWS_SECRET_ACCESS_KEY\}[^b]*"/);
   });
 
   it.each([
