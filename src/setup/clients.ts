@@ -62,6 +62,9 @@ const inSettings =
   (...names: string[]) =>
   ({ settings }: Folders): readonly string[] =>
     within(settings, names);
+const both =
+  (first: Client['user'], second: Client['user']) =>
+  (folders: Folders): readonly string[] => [...first(folders), ...second(folders)];
 
 /** A file of the folder that the client's own variable names, then the usual one: another terminal may not set it. */
 const movedBy =
@@ -83,12 +86,10 @@ const clients: Readonly<Record<string, Client>> = {
   'claude-desktop': {
     title: 'Claude Desktop',
     // The second: as a package of Windows.
-    user: (folders) => [
-      ...inSettings('Claude/claude_desktop_config.json')(folders),
-      ...inHome('AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json')(
-        folders,
-      ),
-    ],
+    user: both(
+      inSettings('Claude/claude_desktop_config.json'),
+      inHome('AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json'),
+    ),
     project: [],
     ways: usual,
   },
@@ -96,11 +97,10 @@ const clients: Readonly<Record<string, Client>> = {
   'vs-code': {
     title: 'VS Code',
     // Each profile has its own file. The last: over SSH, in WSL and in containers.
-    user: (folders) => [
-      ...inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json')(folders),
-      ...inSettings('Code*/User/profiles/*/mcp.json')(folders),
-      ...inHome('.vscode-server/data/User/mcp.json')(folders),
-    ],
+    user: both(
+      inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json', 'Code*/User/profiles/*/mcp.json'),
+      inHome('.vscode-server/data/User/mcp.json'),
+    ),
     project: ['.vscode/mcp.json'],
     ways: [['servers']],
   },
@@ -137,12 +137,10 @@ const clients: Readonly<Record<string, Client>> = {
   },
   cline: {
     title: 'Cline',
-    user: (folders) => [
-      ...inHome('.cline/data/settings/cline_mcp_settings.json')(folders),
-      ...inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json')(
-        folders,
-      ),
-    ],
+    user: both(
+      inHome('.cline/data/settings/cline_mcp_settings.json'),
+      inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'),
+    ),
     project: [],
     ways: usual,
   },
@@ -170,7 +168,7 @@ const clients: Readonly<Record<string, Client>> = {
     user: ({ config, env }) =>
       [env['OPENCODE_CONFIG_DIR'] ?? '', path.join(config, 'opencode')]
         .filter((folder) => path.isAbsolute(folder))
-        .flatMap((folder) => within(folder, ['opencode.json', 'opencode.jsonc'])),
+        .flatMap((folder) => ['opencode.json', 'opencode.jsonc'].map((name) => path.join(folder, name))),
     project: ['opencode.json', 'opencode.jsonc'],
     // Version 2, and version 1.
     ways: [['mcp', 'servers'], ['mcp']],
