@@ -6,9 +6,10 @@
  * granted scopes lie within its permission, as literal sets. A token belongs to a sign-in, which is found by the endpoint
  * that led there, never by a name, and goes only to apps whose permission names that sign-in.
  *
- * A valid token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission has
- * given no token yet or the MCP server must be asked first. This is an invariant: nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on
- * meanwhile. Then its outcome is `again`, or it checks again, and a comment there names the race.
+ * A valid token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission
+ * has given no token yet or the MCP server must be asked first. This is an invariant: nothing can change between the
+ * look-up and the answer, so nothing is checked twice. If a step waits, others go on meanwhile. Then its outcome is
+ * `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded } from '../base/request-deadline.ts';

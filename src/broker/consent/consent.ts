@@ -6,8 +6,8 @@
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
- * open, the card closes; that never grants more than the command said. After a request that the user dismissed,
- * or that was withdrawn, the app waits before its next one, each time longer.
+ * open, the card closes; that never grants more than the command said. After a request without an
+ * approval or a remembered denial, the app waits before its next one, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
 import { union } from '../../oauth/base/scope.ts';

@@ -75,7 +75,7 @@ export function consentDenied(
   return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn);
 }
 
-/** `wasDismissed`: the user dismissed a card about it. */
+/** `wasDismissed`: the user dismissed a card about it, or did not answer in time. */
 export function consentRequired(
   parts: BrokerParts,
   wanted: WantedAccess,

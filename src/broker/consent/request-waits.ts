@@ -2,9 +2,9 @@
  * How long an app has to wait until it may ask the user again after a request that got no approval, so that it can't fill
  * the screen with cards. A card is a request as the user sees it.
  *
- * Invariant: each card that the user dismisses, or that the app withdraws, doubles this app's next wait.
- * Cards that end together count once. Only these end the wait: an approval, a permission for the app, or a sign-in at the only
- * server its cards named.
+ * Invariant: each card that ends without an approval or a remembered denial doubles this app's next wait; those that end
+ * together do so once. Only these end the wait: an approval, a permission for the app, or a sign-in at the only server
+ * that its cards named.
  */
 import { Backoff } from '../../base/backoff.ts';
 

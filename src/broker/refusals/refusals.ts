@@ -49,7 +49,7 @@ export function apiKeyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
 const unapproved = 'you denied it or did not answer.';
 const deniedOnce = 'A denial that is not remembered is for one request, and the app may ask again';
 
-/** `wasDismissed`: the user dismissed a card about it. */
+/** `wasDismissed`: the user dismissed a card about it, or did not answer in time. */
 export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey, wasDismissed: boolean): KeyturnError {
   const what = `the API key for ${endpoint}`;
   return new KeyturnError(
@@ -97,7 +97,7 @@ interface MissingAccess {
   readonly isMore: boolean;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
-  /** The user dismissed a card about it. */
+  /** The user dismissed a card about it, or did not answer in time. */
   readonly wasDismissed: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface PlacedProbe extends Probe {
   readonly at: string;
   /** The challenge is that of the POST, so another POST would bring nothing new. */
   readonly isPosted: boolean;
-  /** Why the POST brought no answer, where the GET brought none that counts without it. */
+  /** Why the POST brought no answer, if the GET was not answered with success. */
   readonly trouble?: KeyturnError;
 }
 

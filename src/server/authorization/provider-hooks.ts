@@ -236,7 +236,7 @@ export function ownerOf(token: unknown): { readonly clientId?: string; readonly 
 
 const owner = z.object({ clientId: z.string(), accountId: z.string() });
 
-/** An error of the provider. Its words name rules, and no value of a request. */
+/** An error of the provider. Its words name rules, and no secret. */
 interface Refused {
   readonly error?: string;
   readonly error_description?: string;

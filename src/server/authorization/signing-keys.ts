@@ -20,7 +20,7 @@ const stored = z.object({
 });
 
 export interface KeyTimes {
-  /** Seconds that a key signs. It counts for keys that are there, too. */
+  /** Seconds that a key signs, existing ones too. */
   readonly rotation: number;
   /** Seconds of the longest token. */
   readonly longestToken: number;
