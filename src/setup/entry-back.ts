@@ -2,7 +2,8 @@
  * One entry goes back to what it said before `keyturn setup`.
  *
  * Invariant: values are compared, not texts: a client that saves its settings writes the same values with its own white
- * space and in its own order. A member that the client added stays, unless it says how a command runs.
+ * space and in its own order. What setup left alone stays as the client has it by now, and so does a member that the
+ * client added, unless it says how a command runs.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { BackedUpFile } from './backup.ts';
@@ -27,7 +28,9 @@ export function entryBack(
   if (!place) return { standing: 'left', text };
   const before = membersIn(kind, entry.before, entry.way);
   const after = membersIn(kind, entry.after, entry.way);
-  if (text.slice(place.from, place.to) === entry.after || (after && saysSame(place.members, after)))
+  const isOurs = (name: string): boolean => moved(name, place.members, { before, after }) === undefined;
+  const ours = after && Object.fromEntries(Object.entries(after).filter(([name]) => isOurs(name)));
+  if (text.slice(place.from, place.to) === entry.after || (ours && saysSame(place.members, ours)))
     return { standing: 'reversed', text: reversed(format, text, place, { entry, before, after }) };
   const isBack = before !== undefined && saysAll(place.members, before);
   return { standing: isBack ? 'back' : 'left', text };
@@ -72,25 +75,42 @@ const isEmpty = (value: unknown): boolean =>
 /** Members that say what is started, and how: they belong to the entry that we wrote. */
 const ofCommand = /^(?:type|transport|command|args|env.*|cwd)$/i;
 
+interface Texts {
+  readonly before?: Members | undefined;
+  readonly after?: Members | undefined;
+}
+
+const isPlain = (value: unknown): boolean =>
+  typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item !== 'object'));
+
+/** A plain member that setup left alone and the client has changed since. Without a value, it is gone. */
+function moved(name: string, found: Members, { before, after }: Texts): { value: unknown } | undefined {
+  if (ofCommand.test(name) || !before || !after || !(name in before) || !(name in after)) return undefined;
+  const [value, now] = [before[name], found[name]];
+  const isAlone = isDeepStrictEqual(value, after[name]) && isPlain(value) && isPlain(now);
+  return isAlone && !isDeepStrictEqual(value, now) ? { value: now } : undefined;
+}
+
 function reversed(
   format: Format,
   text: string,
   place: Place,
-  {
-    entry,
-    before = {},
-    after = {},
-  }: { readonly entry: Entry; readonly before?: Members | undefined; readonly after?: Members | undefined },
+  { entry, before = {}, after = {} }: Texts & { readonly entry: Entry },
 ): string {
   const old = entry.before.replaceAll(/\r?\n/g, lineEnd(text));
   const restored = applied(text, [{ ...place, text: old }]);
   const added = Object.entries(place.members).filter(
     ([name]) => !(name in after) && !(name in before) && !ofCommand.test(name),
   );
-  const [anchor] = Object.keys(before);
+  const changed = Object.keys(before).flatMap((name) => {
+    const change = moved(name, place.members, { before, after });
+    return change ? [[name, change.value] as const] : [];
+  });
+  const own = Object.fromEntries([...added, ...changed]);
+  const anchor = Object.keys(before).find((name) => !(name in own));
   const next = placeAt(format, restored, entry.way);
-  if (added.length === 0 || anchor === undefined || !next) return restored;
-  const members = { [anchor]: before[anchor], ...Object.fromEntries(added) };
+  if (Object.keys(own).length === 0 || anchor === undefined || !next) return restored;
+  const members = { [anchor]: before[anchor], ...own };
   const edits = format.edit(restored, next, { anchor, members });
   return edits ? applied(restored, edits) : restored;
 }

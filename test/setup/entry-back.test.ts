@@ -25,6 +25,32 @@ it.each([
   expect(back(saved)).toEqual({ standing: 'reversed', notes: expected });
 });
 
+it('an entry goes back and keeps what the client has changed in it where setup changed nothing', () => {
+  const way = ['mcp_servers', 'notes'];
+  const others = [
+    'timeout = 30 # mine',
+    'odd = "x"',
+    'tools = ["a"]',
+    '',
+    '[mcp_servers.notes.env]',
+    'A = "b"',
+  ];
+  const texts = {
+    before: ['[mcp_servers.notes]', `url = "${before.url}"`, ...others].join('\n'),
+    after: ['[mcp_servers.notes]', 'command = "a"', 'args = ["bridge"]', ...others].join('\n'),
+  };
+  const now = texts.after
+    .replace('30 # mine', '30.0')
+    .replace('odd = "x"\n', '')
+    .replace('["a"]', '["a", "c"]');
+  expect(entryBack('toml', now, { way, ...texts })).toEqual({
+    standing: 'reversed',
+    text: texts.before.replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]'),
+  });
+  for (const other of [now.replace('A = "b"', 'A = "c"'), now.replace('"bridge"', '"bridge", "u"')])
+    expect(entryBack('toml', other, { way, ...texts })).toEqual({ standing: 'left', text: other });
+});
+
 it('an entry that says something else stays, and one that is back counts as none', () => {
   const other = { ...after, args: ['bridge', 'https://other.example/mcp', '--as', 'a'] };
   expect(back(other)).toEqual({ standing: 'left', notes: other });
