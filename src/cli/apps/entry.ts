@@ -88,8 +88,9 @@ export async function startEntry(
         void tell(shown);
       };
       await pairEntry(entry, show, over);
-    } else await tell();
-    return await allowed({ as: name, params }, { end, refusesOpen });
+      return await allowed({ as: name, params }, { end, refusesOpen });
+    }
+    return await allowed({ as: name, params }, { end, refusesOpen, tell });
   } catch (error) {
     if (error === over.reason) throw await unanswered(entry, refusal, { again, code });
     const isOpen = error instanceof KeyturnError && pending.includes(error.reason);
@@ -97,11 +98,15 @@ export async function startEntry(
   }
 }
 
+interface Waiting {
+  /** Of `performance.now`. */
+  readonly end: number;
+  readonly refusesOpen: boolean;
+  readonly tell?: () => Promise<void>;
+}
+
 /** Asks the user, until `end` (of `performance.now`). The broker goes on alone from the first moment. */
-async function allowed(
-  { as, params }: AppRequest,
-  { end, refusesOpen }: { readonly end: number; readonly refusesOpen: boolean },
-): Promise<Connection> {
+async function allowed({ as, params }: AppRequest, { end, refusesOpen, tell }: Waiting): Promise<Connection> {
   const connection = await connectAs(as);
   const ask = async (timeout: number): Promise<unknown> =>
     connection.getCredential({ ...params, interaction: 'allow', detached: true, timeout });
@@ -109,6 +114,7 @@ async function allowed(
     // A client may end this process at any moment: then the question must not end with it.
     await ask(0).catch(async (error: unknown) => {
       if (!late.includes(reasonOf(error))) throw error;
+      if (pending.includes(reasonOf(error))) await tell?.();
       return ask(Math.max(0, Math.floor((end - performance.now()) / 1000)));
     });
     return connection;

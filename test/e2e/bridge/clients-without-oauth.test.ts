@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { startBroker } from '../../support/homes/owner-acts.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
 import { ForeignClients } from '../../support/processes/foreign-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { keepSecret } from '../../support/secrets.ts';
@@ -41,6 +42,9 @@ it.each(['no token', 'an API key'])(
       expect(await client.ask('call', 'echo', {})).toBe('done');
       await client.close();
     }
+    const { client, output } = await clientOf(home, url, '--as', 'sdk-1');
+    await client.close();
+    expect(output.stderr).toBe('');
     const list = ['--config', 'CONFIGURATION', '--server', 'workshop', '--method', 'tools/list'];
     expect(await clients.run('inspector', '--cli', ...list)).toContain('echo');
     expect(await clients.run('mcporter', '--config', 'CONFIGURATION', 'call', 'workshop.echo')).toContain(
