@@ -176,10 +176,7 @@ const clients: Readonly<Record<string, Client>> = {
   },
 };
 
-/**
- * Every file that a client would read here, whether it is there or not. `project`: the folder of the project, if any
- * counts.
- */
+/** Every file that a client would read here; it may be missing. `project`: the project's folder, if there is one. */
 export function configFiles({
   home,
   project,

@@ -96,8 +96,8 @@ export interface Needed {
 /**
  * The first document at `urls`, in order, whose field says what it should; else the first one with the field, else the
  * first one: servers answer unknown paths with JSON of their own, or with the document of another path. If each location
- * is absent or a page: `page` if there was one, else `absent`. After any other answer the next location is tried, and if
- * no document is found, the error is thrown: first one that may be temporary.
+ * is absent or a page: `page` if there was one, else `absent`. Throws if a location that could not be asked may have the
+ * first of these, or if no document is found and one could not be read.
  */
 export async function firstMetadata(
   urls: readonly string[],
