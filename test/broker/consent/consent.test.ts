@@ -113,7 +113,10 @@ describe('an answer', () => {
     const { ask, question, parts, clock } = await rig();
     const first = ask();
     parts.approvalRequests.answer((await question('allow')).id, 'dismiss');
-    expect(await refusal(first)).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(first)).toMatchObject({
+      reason: 'consent_required',
+      message: expect.stringContaining('you denied it or did not answer'),
+    });
     expect(parts.permissions.of('editor', 0)).toEqual([]);
     clock.advance(1000);
     const second = refusal(ask());
