@@ -53,7 +53,8 @@ describe('parseChallenges', () => {
     ['Bearer scope="read" junk, error=e', [{ scheme: 'bearer', error: 'e' }]],
     ['Bearer scope="read', [{ scheme: 'bearer' }]],
     ['Bearer error=e, scope="read', [{ scheme: 'bearer', error: 'e' }]],
-    ['Bearer junk junk "a, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
+    ['Bearer error=e, scope=, scope=read', [{ scheme: 'bearer', error: 'e', scope: 'read' }]],
+    ['Bearer junk junk "a, Digest, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
     ['(Bearer realm=x, Basic realm=y', [{ scheme: 'basic', realm: 'y' }]],
     ['Bearer\u0000realm=x', []],
   ])('keeps the well-formed parts of %j', (header, challenges) => {
@@ -189,6 +190,7 @@ describe('bearerChallenge', () => {
     ['an unfinished quote', `Bearer resource_metadata="${metadata}`],
     ['no equals sign', `Bearer resource_metadata "${metadata}"`],
     ['nothing', 'Bearer resource_metadata='],
+    ['a sign behind the name', 'Bearer resource_metadata!'],
     ['an empty text', 'Bearer resource_metadata=""'],
     ['brackets', `Bearer resource_metadata=<${metadata}>`],
     ['another sign', `Bearer resource_metadata:"${metadata}"`],
