@@ -54,7 +54,10 @@ describe('parseChallenges', () => {
     ['Bearer scope="read', [{ scheme: 'bearer' }]],
     ['Bearer error=e, scope="read', [{ scheme: 'bearer', error: 'e' }]],
     ['Bearer error=e, scope=, scope=read', [{ scheme: 'bearer', error: 'e', scope: 'read' }]],
-    ['Bearer junk junk "a, Digest, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
+    [
+      'Bearer junk junk "a, Digest, b", Basic realm=x',
+      [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }],
+    ],
     ['(Bearer realm=x, Basic realm=y', [{ scheme: 'basic', realm: 'y' }]],
     ['Bearer\u0000realm=x', []],
   ])('keeps the well-formed parts of %j', (header, challenges) => {

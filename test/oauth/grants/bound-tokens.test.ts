@@ -125,3 +125,10 @@ it.each([
   expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
   expect(kept).toEqual(['n3xt']);
 });
+
+it('P-9: a JWT that names our key, or no key, is accepted', async () => {
+  for (const claims of [{ cnf: { jkt: dpopKey.thumbprint } }, {}]) {
+    site.lay('/token', { body: { ...good, access_token: jwt(claims) } });
+    expect(await refreshed({ dpopKey })).toMatchObject({ tokenType: 'DPoP' });
+  }
+});
