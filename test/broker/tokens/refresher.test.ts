@@ -284,6 +284,24 @@ describe('a refresh', () => {
     expect(await rig.vault.get(rig.signIn().item ?? '')).toBe('{"refreshToken":7}');
   });
 
+  it.each([['a'], ['a', 'b']])(
+    'W-8: that succeeds ends the count of earlier refusals: %s %s',
+    async (...scope) => {
+      const server = oddServer(site);
+      const rig = await brokerRig(server);
+      await rig.login({ scope: ['a', 'b'] });
+      await rig.allow('editor', scope);
+      for (let round = 0; round < 4; round += 1) {
+        rig.clock.advance(hour);
+        server.answer = () => ({ status: 400, body: '{"error":"invalid_scope"}' });
+        expect(await refusal(rig.ask())).toMatchObject({ retryAfter: 1 });
+        server.answer = (_form, usual) => usual;
+        rig.clock.advance(1000);
+        await rig.ask();
+      }
+    },
+  );
+
   it('T-1 W-6: of several scope sets takes turns, each with the previous refresh token', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
