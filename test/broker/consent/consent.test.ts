@@ -73,6 +73,13 @@ describe('a program without permission', () => {
     expect(fetched).toEqual([]);
   });
 
+  it('is refused at once where you set an API key and nobody signed in', async () => {
+    const { ask, parts, endpoint } = await rig();
+    await parts.apiKeys.set({ endpoint, header: 'x-api-key' }, 'aKey', { setAt: 1 });
+    expect(await refusal(ask())).toMatchObject({ reason: 'login_required' });
+    expect(parts.approvalRequests.list()).toEqual([]);
+  });
+
   it('the requests of one program without permission share one question', async () => {
     const { ask, question, parts } = await rig();
     const asked = [ask(), ask(), ask()];
