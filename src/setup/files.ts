@@ -16,6 +16,9 @@ import { systemCode } from '../base/system-error.ts';
 /** Bytes: a client that keeps its history in the same file reaches some megabytes. */
 const maxSize = 64 * 1024 * 1024;
 
+/** Of a project, whose file may come from a stranger: an entry is read in a time that grows by the square of its size. */
+const maxProjectSize = 64 * 1024;
+
 export interface FoundFile {
   /** Behind symbolic links. */
   readonly real: string;
@@ -37,7 +40,8 @@ export async function readConfig(file: string, project?: string): Promise<FoundF
     if (!isOwn) throw unusable(file, 'it belongs to another user');
     // To read a pipe would wait for its writer.
     if (!about.isFile()) throw unusable(file, 'it is no regular file');
-    if (size > maxSize) throw unusable(file, 'it is larger than 64 MiB');
+    const most = project === undefined ? maxSize : maxProjectSize;
+    if (size > most) throw unusable(file, `it is larger than ${most / 1024} KiB`);
     return { real, bytes: await readFile(real) };
   } catch (error) {
     if (error instanceof KeyturnError) throw error;

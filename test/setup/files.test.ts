@@ -60,3 +60,11 @@ it.each(['mcp.json', 'folder/mcp.json'])(
     expect(await readConfig(path.join(project, name))).toBeDefined();
   },
 );
+
+it('a configuration of a project is read only if it is short', async () => {
+  const project = temporaryFolder();
+  const file = path.join(project, 'mcp.json');
+  writeFileSync(file, `{}${' '.repeat(64 * 1024)}`);
+  await expect(readConfig(file, project)).rejects.toThrow('it is larger than 64 KiB');
+  expect(await readConfig(file)).toBeDefined();
+});
