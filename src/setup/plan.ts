@@ -63,6 +63,8 @@ export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): r
       return { kind: 'left' as const, entry, way, why, exposed: exposedIn(place.members), gone };
     });
   } catch (error) {
+    // Nested deeper than the stack, or too long for a pattern.
+    if (error instanceof RangeError) return 'Keyturn can’t read it';
     if (!(error instanceof NotUnderstood)) throw error;
     const before = text.trimEnd().slice(0, error.at ?? 0);
     return `Keyturn can’t read ${error.at === undefined ? 'it' : `its line ${before.split('\n').length}`}`;

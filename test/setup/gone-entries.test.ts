@@ -85,3 +85,11 @@ it.each([
   const { findings } = read(ownEntry(['bridge', url, '--as', as]));
   expect(findings).toEqual([{ entry: 'notes', way: ['mcpServers', 'notes'], kind: 'bridge' }]);
 });
+
+it('reads no file with an entry that nests deeper than the stack', () => {
+  const nested = (depth: number): string =>
+    `{"mcpServers": {"notes": {"url": "${endpoint}", "x": ${'['.repeat(depth)}"a"${']'.repeat(depth)}}}}`;
+  // Each step has its own depth at which the stack is full.
+  const found = Array.from({ length: 50 }, (_, step) => findingsIn(config, nested(200 * step), own));
+  expect(found.at(-1)).toBe('Keyturn can’t read it');
+});
