@@ -30,7 +30,7 @@ const token68Pattern = /([A-Za-z0-9._~+/-]+=*)[ \t]*(?=,|$)/y;
 /** RFC 9110 §5.6.4: a quoted-string. */
 const quotedPattern = /"((?:[^"\\]|\\[^])*)"/y;
 
-/** One challenge. The scheme and parameter names are in lowercase. If a name occurs twice, the first value counts. */
+/** One challenge. The scheme and parameter names are in lowercase. */
 interface Challenge {
   readonly scheme: string;
   token68?: string;
@@ -104,10 +104,13 @@ function readParameterValue(cursor: Cursor, name: string): void {
   else keep(parameters, name, text);
 }
 
-/** If the name occurs twice, the first value counts. */
+/**
+ * If the name occurs twice, the first value counts. Of the metadata’s URL it is the last: the server’s own code adds it
+ * behind that of a library, which knows no paths.
+ */
 function keep(parameters: Map<string, string>, name: string, text: string): void {
   const key = name.toLowerCase();
-  if (!parameters.has(key)) parameters.set(key, text);
+  if (key === 'resource_metadata' || !parameters.has(key)) parameters.set(key, text);
 }
 
 function unescaped(text: string | undefined): string | undefined {
@@ -244,7 +247,7 @@ function merged(challenges: readonly Challenge[]): ReadonlyMap<string, string> {
   const naming = challenges.filter(({ parameters }) => parameters.has('resource_metadata'));
   const all = new Map<string, string>();
   for (const { parameters } of [...naming, ...challenges]) {
-    for (const [name, text] of parameters) keep(all, name, text);
+    for (const [name, text] of parameters) if (!all.has(name)) all.set(name, text);
   }
   return all;
 }

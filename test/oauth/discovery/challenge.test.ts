@@ -224,6 +224,11 @@ describe('bearerChallenge', () => {
     });
   });
 
+  it('takes the last of two URLs of the metadata, which Sentry added behind that of a library', () => {
+    const header = `Bearer realm="OAuth", resource_metadata="${metadata}/root", error="invalid_token", resource_metadata="${metadata}"`;
+    expect(bearerChallenge(header)).toEqual({ resourceMetadata: metadata, error: 'invalid_token' });
+  });
+
   it('prefers the challenge that names the metadata', () => {
     expect(bearerChallenge('Bearer realm="x", Bearer resource_metadata="https://server.example/m"')).toEqual({
       resourceMetadata: 'https://server.example/m',
