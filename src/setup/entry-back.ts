@@ -14,8 +14,8 @@ import { tomlFormat } from './formats/toml-format.ts';
 
 type Entry = BackedUpFile['entries'][number];
 
-/** `back`: it says already what it said before. `left`: it is gone, or says something else. */
-export type Standing = 'reversed' | 'back' | 'left';
+/** `back`: it says already what it said before. `left`: it says something else. `gone`: the file has none. */
+export type Standing = 'reversed' | 'back' | 'left' | 'gone';
 
 /** Throws `NotUnderstood` where the text isn't of its format. */
 export function entryBack(
@@ -25,7 +25,7 @@ export function entryBack(
 ): { readonly standing: Standing; readonly text: string } {
   const format = kind === 'toml' ? tomlFormat : jsonFormat;
   const place = placeAt(format, text, entry.way);
-  if (!place) return { standing: 'left', text };
+  if (!place) return { standing: 'gone', text };
   const before = membersIn(kind, entry.before, entry.way);
   const after = membersIn(kind, entry.after, entry.way);
   const isOurs = (name: string): boolean => moved(name, place.members, { before, after }) === undefined;

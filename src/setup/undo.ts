@@ -16,12 +16,13 @@ import { entryBack, type Standing } from './entry-back.ts';
 export type Undone =
   | { readonly file: string; readonly outcome: 'restored' | 'unchanged' | 'gone' | 'changing' }
   | { readonly file: string; readonly outcome: 'unreadable'; readonly why?: string }
-  /** Names of entries; `left`: they say something else by now. */
+  /** Names of entries; `left`: they say something else by now. `gone`: the file has none of that name. */
   | {
       readonly file: string;
       readonly outcome: 'entries';
       readonly reversed: readonly string[];
       readonly left: readonly string[];
+      readonly gone: readonly string[];
     };
 
 /** What became of the file, in a sentence. */
@@ -39,10 +40,12 @@ export function undoneLine(undone: Undone): string {
     case 'changing':
       return `${file}: has changed in the meantime. Try again.`;
     case 'entries': {
-      const { reversed, left } = undone;
-      const names = (list: readonly string[]): string => list.join(', ') || 'none';
-      const more = left.length === 0 ? '' : ` These have changed, so they stay: ${names(left)}.`;
-      return `${file}: has changed since. Keyturn restored only its own entries: ${names(reversed)}.${more}`;
+      const { reversed, left, gone } = undone;
+      const names = reversed.join(', ') || 'none';
+      const changed = left.length === 0 ? '' : ` These have changed, so they stay: ${left.join(', ')}.`;
+      const missing =
+        gone.length === 0 ? '' : ` These are no longer in it, and stay in the backup: ${gone.join(', ')}.`;
+      return `${file}: has changed since. Keyturn restored only its own entries: ${names}.${changed}${missing}`;
     }
   }
 }
@@ -77,7 +80,7 @@ export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<Undone
 }
 
 function isOver(undone: Undone): boolean {
-  if (undone.outcome === 'entries') return undone.left.length === 0;
+  if (undone.outcome === 'entries') return undone.left.length + undone.gone.length === 0;
   return undone.outcome === 'restored' || undone.outcome === 'unchanged';
 }
 
@@ -107,17 +110,17 @@ async function takeBack(backup: BackedUpFile): Promise<Undone> {
   if (!reversed) return { file, outcome: 'unreadable' };
   const isDone = reversed.text === text || (await replaceConfig(found, Buffer.from(reversed.text)));
   if (!isDone) return { file, outcome: 'changing' };
-  return { file, outcome: 'entries', reversed: reversed.names, left: reversed.left };
+  return { file, outcome: 'entries', reversed: reversed.names, left: reversed.left, gone: reversed.gone };
 }
 
 /** Undefined where the text isn't of its format any more. */
 function reversal(
   { format, entries }: BackedUpFile,
   text: string,
-): { readonly text: string; readonly names: string[]; readonly left: string[] } | undefined {
+): (Record<'names' | 'left' | 'gone', string[]> & { readonly text: string }) | undefined {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
   let body = text.slice(bom.length);
-  const names: Record<Standing, string[]> = { reversed: [], back: [], left: [] };
+  const names: Record<Standing, string[]> = { reversed: [], back: [], left: [], gone: [] };
   try {
     for (const entry of entries) {
       const { standing, text: next } = entryBack(format, body, entry);
@@ -128,5 +131,5 @@ function reversal(
     if (error instanceof NotUnderstood) return undefined;
     throw error;
   }
-  return { text: bom + body, names: names.reversed, left: names.left };
+  return { text: bom + body, names: names.reversed, left: names.left, gone: names.gone };
 }

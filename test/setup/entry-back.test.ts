@@ -55,7 +55,7 @@ it('an entry that says something else stays, and one that is back counts as none
   const other = { ...after, args: ['bridge', 'https://other.example/mcp', '--as', 'a'] };
   expect(back(other)).toEqual({ standing: 'left', notes: other });
   expect(back(before)).toEqual({ standing: 'back', notes: before });
-  expect(entryBack('json', '{}', entry)).toEqual({ standing: 'left', text: '{}' });
+  expect(entryBack('json', '{}', entry)).toEqual({ standing: 'gone', text: '{}' });
 });
 
 it.each([

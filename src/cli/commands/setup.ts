@@ -62,8 +62,8 @@ const undo = defineCommand(
     summary: 'Restore what setup changed',
     options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
     about:
-      'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays.',
-    exitCodes: { 9: 'an entry stays as it is' },
+      'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays. One that is no longer there stays in the backup.',
+    exitCodes: { 9: 'an entry did not go back' },
     examples: ['keyturn setup undo'],
   },
   async ({ options: { yes = false, json = false } }) => {
