@@ -51,7 +51,7 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
     owner.call('status', {}),
     owner.call('audit.tail', { count: maxRows }),
   ]);
-  const { vaultState, vaultKey, pause } = methods.status.result.parse(status);
+  const { vaultState, vaultOpenedBy, pause } = methods.status.result.parse(status);
   return {
     questions: approvalRequests.parse(open).requests,
     servers: signIns.parse(listed).signIns.filter(({ state }) => state !== 'revoked'),
@@ -59,7 +59,7 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
     isVaultFailed: failedStates.has(vaultState.state),
     pause,
     rows: audit.parse(tail).rows.toReversed(),
-    needsPassphrase: vaultKey === 'passphrase',
+    needsPassphrase: vaultOpenedBy === 'passphrase',
     isOnline,
   };
 }

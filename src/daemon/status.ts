@@ -60,7 +60,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     pid: process.pid,
     home: home.paths.state,
     vault: settings.vault,
-    vaultKey: settings.vault === 'sealed-file' ? wrappedBy(settings.vaultKey) : undefined,
+    vaultOpenedBy: settings.vault === 'sealed-file' ? wrappedBy(settings.vaultKey) : undefined,
     vaultSource: vaultLock.source(),
     vaultState: vaultLock.state(),
     pause: parts.pause.current && pauseAnswer(parts.pause.current),

@@ -24,7 +24,7 @@ const busy = exampleAnswer({
   status: {
     ...exampleStatus,
     vault: 'sealed-file',
-    vaultKey: 'passphrase',
+    vaultOpenedBy: 'passphrase',
     vaultState: { state: 'locked', since: exampleNow - 600, what: 'You locked it.', hint: 'Unlock it.' },
     unreadable: [{ file: '/home/anna/.local/state/keyturn/document.json', why: 'Its MAC is wrong.' }],
     unshielded: ['A crash may leave a file with Keyturn’s memory.'],

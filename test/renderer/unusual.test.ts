@@ -22,7 +22,7 @@ const show = (lists: object, hash: string, asked: [unknown, unknown][] = []): Pr
 it('a locked vault is unlocked from every view, and no field keeps the passphrase', async () => {
   const asked: [unknown, unknown][] = [];
   const { page } = await show(
-    vault('locked', { vault: 'sealed-file', vaultKey: 'passphrase' }),
+    vault('locked', { vault: 'sealed-file', vaultOpenedBy: 'passphrase' }),
     'activity',
     asked,
   );

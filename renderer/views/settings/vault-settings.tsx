@@ -28,7 +28,7 @@ interface VaultSettingsProps {
 }
 
 export function VaultSettings({ status, details }: VaultSettingsProps) {
-  const { vaultKey, vaultState } = status;
+  const { vaultOpenedBy, vaultState } = status;
   return (
     <section class="card" aria-labelledby="vault-title">
       <h3 id="vault-title">{words.vault}</h3>
@@ -44,13 +44,13 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
         ]}
         valueOf={(option) => (option === '' ? null : Number(option))}
       />
-      {vaultKey === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
+      {vaultOpenedBy === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
     </section>
   );
 }
 
 function VaultStatus({ status }: { readonly status: Status }) {
-  const { vault, vaultKey, vaultState } = status;
+  const { vault, vaultOpenedBy, vaultState } = status;
   const { state, since } = vaultState;
   const isLocked = lockedStates.has(state);
   const isFine = fineStates.has(state);
@@ -59,7 +59,7 @@ function VaultStatus({ status }: { readonly status: Status }) {
       <div>
         <p>
           {words.vaultKind} {words.vaultKinds[vault] ?? <UntrustedText text={vault} />}
-          {vaultKey !== undefined && `, ${words.vaultKeys[vaultKey] ?? ''}`}
+          {vaultOpenedBy !== undefined && `, ${words.vaultKeys[vaultOpenedBy] ?? ''}`}
         </p>
         <p class="dim small">
           <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>

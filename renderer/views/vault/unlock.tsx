@@ -16,7 +16,7 @@ import type { Status } from '../../base/views.ts';
 
 const words = strings.settings;
 
-export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly status: Status }) {
+export function UnlockButton({ status: { vaultOpenedBy, vaultState } }: { readonly status: Status }) {
   const action = useAction();
   const [isAsking, ask] = useState(false);
   const isNew = vaultState.state === 'new';
@@ -27,7 +27,7 @@ export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly st
         class="primary"
         isBusy={action.isBusy}
         onPress={() =>
-          vaultKey === 'passphrase' ? ask(true) : action.run('vault.unlock', {}, words.unlocked)
+          vaultOpenedBy === 'passphrase' ? ask(true) : action.run('vault.unlock', {}, words.unlocked)
         }
       />
       <Refused refusal={action.refusal} />

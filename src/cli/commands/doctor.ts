@@ -82,7 +82,7 @@ async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
 /** A broker that a user started takes what its environment says. */
 function inForce(settings: Settings, status: Status | undefined): Settings {
   if (!status) return settings;
-  const { vault, vaultKey = settings.vaultKey, browser = settings.browser } = status;
+  const { vault, vaultOpenedBy: vaultKey = settings.vaultKey, browser = settings.browser } = status;
   const isKind = (kind: string): kind is Settings['vault'] =>
     ['keychain', 'sealed-file', 'memory'].includes(kind);
   return { ...settings, vault: isKind(vault) ? vault : settings.vault, vaultKey, browser };

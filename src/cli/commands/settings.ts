@@ -120,14 +120,14 @@ const detailOf = async (name: string): Promise<Detail | undefined> =>
 async function restartWithNewVault(): Promise<void> {
   const { restartBroker } = await import('../broker/restart.ts');
   await restartBroker();
-  const { vault, vaultKey, vaultSource, vaultState } = await ask('status', {});
+  const { vault, vaultOpenedBy, vaultSource, vaultState } = await ask('status', {});
   if (vaultSource && !vaultSource.isUsed) {
     const { what = 'the vault is locked', hint } = vaultState;
     say(`keyturn: the broker was restarted, with the vault ${vault}; ${what}`);
     if (hint !== undefined) say(`hint: ${hint}`);
     return;
   }
-  const isClosed = vault === 'sealed-file' && vaultKey === 'passphrase' && vaultState.state !== 'open';
+  const isClosed = vault === 'sealed-file' && vaultOpenedBy === 'passphrase' && vaultState.state !== 'open';
   const next = isClosed
     ? `; ${vaultState.state === 'new' ? 'choose its passphrase' : 'open it'}: keyturn unlock`
     : '';

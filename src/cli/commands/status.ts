@@ -129,12 +129,12 @@ type SettingValue = Status['homeState']['differing'][number]['value'];
 
 const plain = (value: SettingValue): string => (value === undefined ? '(unset)' : String(value));
 
-function vaultNote({ vault, vaultKey, vaultSource, vaultState }: Status): string {
+function vaultNote({ vault, vaultOpenedBy, vaultSource, vaultState }: Status): string {
   if (vault === 'memory') return ' (forgets everything when the broker stops)';
   if (vaultSource) return ` (${sourceNote(vaultSource, vaultState.state)})`;
-  return vaultKey === undefined
+  return vaultOpenedBy === undefined
     ? ''
-    : ` (opened by ${vaultKey === 'keychain' ? 'the keychain' : 'a passphrase'})`;
+    : ` (opened by ${vaultOpenedBy === 'keychain' ? 'the keychain' : 'a passphrase'})`;
 }
 
 function sourceNote(

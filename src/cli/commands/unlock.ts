@@ -29,16 +29,16 @@ export const command = defineCommand(
 );
 
 async function open(connection: Connection, given: string | undefined): Promise<void> {
-  const { vault, vaultKey, vaultSource, vaultState } = await call(connection, 'status', {});
+  const { vault, vaultOpenedBy, vaultSource, vaultState } = await call(connection, 'status', {});
   // Not said of a keychain: it may have been locked since it was last asked.
-  if (given === undefined && vaultKey === 'passphrase' && vaultState.state === 'open') {
+  if (given === undefined && vaultOpenedBy === 'passphrase' && vaultState.state === 'open') {
     return say('keyturn: the vault is open already.');
   }
   const isRefused = vaultSource !== undefined && vaultState.state === 'new';
   // The broker says why: a passphrase comes from elsewhere, so nobody is asked to choose one.
   const passphrase =
-    given ?? (isRefused ? undefined : await passphraseFor(vault, vaultKey, vaultState.state));
-  const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
+    given ?? (isRefused ? undefined : await passphraseFor(vault, vaultOpenedBy, vaultState.state));
+  const isChosen = vaultOpenedBy === 'passphrase' && vaultState.state === 'new';
   const session = desktopSession(process.env);
   await call(connection, 'vault.unlock', { passphrase, session });
   if (isChosen) say(chosen);
@@ -51,7 +51,7 @@ const chosen =
 /** Undefined for a vault without a passphrase. */
 async function passphraseFor(
   vault: string,
-  key: Status['vaultKey'],
+  key: Status['vaultOpenedBy'],
   state: string,
 ): Promise<string | undefined> {
   if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');

@@ -57,7 +57,7 @@ const status = z.object({
   home: z.string().max(maxLength.scope),
   vault: z.string().max(maxLength.id),
   /** Of a `sealed-file` vault. */
-  vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  vaultOpenedBy: z.literal(['passphrase', 'keychain']).optional(),
   /**
    * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a user types it.
    * `isUsed`: that opened the vault.

@@ -222,7 +222,7 @@ export const wrong: Lists = {
   'preferences.get': { ...examplePreferences, screenLock: 'noProgram' },
   ...withStatus({
     vault: 'sealed-file',
-    vaultKey: 'passphrase',
+    vaultOpenedBy: 'passphrase',
     vaultState: {
       state: 'damaged',
       since: ago(60),

@@ -71,7 +71,7 @@ const inEachView = (suffix: string, fields: Partial<DeskState>): readonly DeskSt
     ...fields,
   }));
 
-const [passphraseVault] = [{ vault: 'sealed-file', vaultKey: 'passphrase' }] as const;
+const [passphraseVault] = [{ vault: 'sealed-file', vaultOpenedBy: 'passphrase' }] as const;
 const emptyHome = { homeState: { ...exampleStatus.homeState, hasOpenedVault: false } };
 const { allow, pair, url, command } = exampleQuestions;
 
