@@ -145,9 +145,15 @@ const vaultLocks: readonly VaultState[] = ['locked', 'keychainLocked', 'waiting'
 
 function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   const { state, what = `The vault is ${state}.`, hint = 'keyturn unlock' } = vaultState;
+  const hasFailed = vaultSource?.hasFailed === true;
   return [
-    ...foundIf(vaultTroubles.includes(state), 'vault.trouble', what, hint),
-    ...foundIf(vaultLocks.includes(state), 'vault.locked', what, vaultSource ? hint : 'keyturn unlock'),
+    ...foundIf(hasFailed || vaultTroubles.includes(state), 'vault.trouble', what, hint),
+    ...foundIf(
+      !hasFailed && vaultLocks.includes(state),
+      'vault.locked',
+      what,
+      vaultSource ? hint : 'keyturn unlock',
+    ),
   ];
 }
 

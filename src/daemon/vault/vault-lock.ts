@@ -55,6 +55,7 @@ export class VaultLock {
   /** Where this start took the passphrase from, or tried to. */
   #source: KeySource | undefined;
   #isBySource = false;
+  #hasSourceFailed = false;
   #opensAtStart = false;
   /** The refusal of a vault without a passphrase, whose place gave none. */
   #unchosen: VaultError | undefined;
@@ -107,9 +108,9 @@ export class VaultLock {
     return { ...state, since: Math.floor(since / 1000) };
   }
 
-  /** For `status`: the place that the start asked for the passphrase, and whether it opened the vault. */
+  /** For `status`: the place that the start asked for the passphrase, and what came of it. */
   source(): ResultOf<'status'>['vaultSource'] {
-    return this.#source && { ...this.#source, isUsed: this.#isBySource };
+    return this.#source && { ...this.#source, isUsed: this.#isBySource, hasFailed: this.#hasSourceFailed };
   }
 
   /** The start opened it by what this place gave. */
@@ -126,6 +127,7 @@ export class VaultLock {
     // Another trouble than a wrong or missing passphrase says itself what to do.
     const isOther = why instanceof VaultError && why.kind !== 'locked';
     if (!watch.block || isOther) return;
+    this.#hasSourceFailed = true;
     const isNew = watch.block.state === 'new';
     const error = notOpenedFrom(source, why, isNew);
     if (isNew) this.#unchosen = error;
@@ -258,6 +260,7 @@ export class VaultLock {
     }
     secrets.guard.open();
     this.#isLocked = false;
+    this.#hasSourceFailed = false;
     this.#wrongPassphrases.succeeded(passphraseKey);
     this.#idle?.touch();
     secrets.watch.passed('write', 'unlock');

@@ -60,7 +60,7 @@ const status = z.object({
   vaultOpenedBy: z.literal(['passphrase', 'keychain']).optional(),
   /**
    * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a user types it.
-   * `isUsed`: that opened the vault.
+   * `isUsed`: that opened the vault. `hasFailed`: it did not, and the vault has not been opened since.
    */
   vaultSource: z
     .object({
@@ -68,6 +68,7 @@ const status = z.object({
       /** The path, or the name of the credential. */
       name: settingText.optional(),
       isUsed: z.boolean(),
+      hasFailed: z.boolean(),
     })
     .optional(),
   vaultState,
