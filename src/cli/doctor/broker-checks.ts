@@ -24,6 +24,7 @@ import { type Finding, findingOf, found, foundIf } from './finding.ts';
 export type Status = ResultOf<'status'>;
 type VaultState = Status['vaultState']['state'];
 type OAuthClient = ResultOf<'oauthClient.list'>['oauthClients'][number];
+type SignIn = ResultOf<'signIn.list'>['signIns'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
@@ -95,9 +96,9 @@ async function ask(connection: Connection): Promise<BrokerLook> {
   try {
     const status = await call(connection, 'status', {});
     const ofStatus = [...vaultFindings(status), ...recordFindings(status), ...ruleFindings(status)];
-    const registered = await registrations(connection);
+    const listed = await listFindings(connection);
     const elsewhere = connection.capabilities.includes(appCapability) ? [] : displayFindings(status);
-    return { status, findings: [...versions, ...ofStatus, ...registered, ...elsewhere] };
+    return { status, findings: [...versions, ...ofStatus, ...listed, ...elsewhere] };
   } catch (error) {
     return { findings: versions.length > 0 ? versions : [findingOf('broker.unproven', error)] };
   }
@@ -115,17 +116,18 @@ function displayFindings({ display }: Status): Finding[] {
 }
 
 /** Files that can't be read are in `status` already. */
-async function registrations(connection: Connection): Promise<Finding[]> {
+async function listFindings(connection: Connection): Promise<Finding[]> {
   try {
-    const { oauthClients: all } = await call(connection, 'oauthClient.list', {});
-    return all.flatMap(registrationFinding);
+    const { oauthClients } = await call(connection, 'oauthClient.list', {});
+    const { signIns } = await call(connection, 'signIn.list', {});
+    return [...oauthClients.flatMap(clientFinding), ...signIns.flatMap(signInFinding)];
   } catch (error) {
     if (error instanceof KeyturnError) return [];
     throw error;
   }
 }
 
-function registrationFinding({ issuer, clientId, state, source }: OAuthClient): Finding[] {
+function clientFinding({ issuer, clientId, state, source }: OAuthClient): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced')
     return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
@@ -136,6 +138,16 @@ function registrationFinding({ issuer, clientId, state, source }: OAuthClient): 
     source === 'preregistered'
       ? `keyturn oauth-client add ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
       : 'keyturn login URL --new-client',
+  );
+}
+
+function signInFinding({ id, endpoint, account = 'default', state, why, apps }: SignIn): Finding[] {
+  const named = account === 'default' ? '' : ` ${shellOption('account', account)}`;
+  return foundIf(
+    state === 'signInRequired' && apps.length > 0,
+    'signIn.ended',
+    `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
+    `keyturn login ${shellWord(endpoint)}${named}   (if you no longer use it: keyturn logout ${id})`,
   );
 }
 

@@ -46,6 +46,7 @@ export const kinds = {
   'oauthClient.rejected': problem(
     'An authorization server no longer accepts the client that is registered there.',
   ),
+  'signIn.ended': problem('A sign-in that apps use has ended.'),
   'versions.differ': problem('Broker and command are of different versions.'),
   'key.unusable': warning('The app key of a paired app can’t be used.'),
   'runtime.unusable': warning('XDG_RUNTIME_DIR names no folder of this user alone.'),
