@@ -86,6 +86,7 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
       query.has('resource') ? (JSON.parse(answer) as Record<string, string>) : undefined),
   'the user registers': ({ world }, client) =>
     world.authorizationServer.addClient(JSON.parse(client) as Partial<BentClient>),
+  'the server forgets its clients': ({ world }) => world.authorizationServer.clients.clear(),
   'the user opens': ({ world }, url) => world.signIn(url),
   'the user enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),

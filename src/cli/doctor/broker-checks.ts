@@ -127,7 +127,7 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
   }
 }
 
-function clientFinding({ issuer, clientId, state, source }: OAuthClient): Finding[] {
+function clientFinding({ issuer, clientId, state }: OAuthClient): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced')
     return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
@@ -135,9 +135,7 @@ function clientFinding({ issuer, clientId, state, source }: OAuthClient): Findin
     state === 'rejected',
     'oauthClient.rejected',
     `${issuer} no longer accepts the client ${clientId}.`,
-    source === 'preregistered'
-      ? `keyturn oauth-client add ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
-      : 'keyturn login URL --new-client',
+    'keyturn login URL --new-client',
   );
 }
 

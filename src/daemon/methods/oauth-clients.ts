@@ -23,10 +23,13 @@ const maxNamed = 5;
 export function registeredAnswers({
   registrations,
   servers,
-}: Pick<BrokerParts, 'registrations' | 'servers'>): OAuthClient[] {
+  signIns,
+}: Pick<BrokerParts, 'registrations' | 'servers' | 'signIns'>): OAuthClient[] {
+  const living = signIns.shown().filter(isLiving);
   return registrations.shown().map((record) => {
     const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
-    return { ...answer(record), state };
+    const isUnused = state === 'rejected' && !living.some((one) => one.registrationId === record.id);
+    return { ...answer(record), state: isUnused ? 'replaced' : state };
   });
 }
 

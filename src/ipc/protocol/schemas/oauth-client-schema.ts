@@ -59,8 +59,8 @@ export const registered = z.object({
   /** Absent for a client that needs no user. */
   redirectUri: url.optional(),
   /**
-   * Absent: in use. `replaced`: sign-ins use another one there. `rejected`: the issuer no longer takes it. `trial`:
-   * no sign-in with it has succeeded yet.
+   * Absent: in use. `replaced`: new sign-ins use another one there. `rejected`: the issuer no longer takes it, and
+   * sign-ins need it. `trial`: no sign-in with it has succeeded yet.
    */
   state: z.literal(['replaced', 'rejected', 'trial']).optional(),
   /** Seconds since 1970. */
