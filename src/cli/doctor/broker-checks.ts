@@ -12,7 +12,7 @@ import { appCapability } from '../../ipc/wire/capabilities.ts';
 import type { ForwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { connectTo } from '../../ipc/wire/socket.ts';
 import { displayName } from '../broker/desktop-session.ts';
-import { pauseEnd } from '../terminal/output.ts';
+import { pauseEnd, when } from '../terminal/output.ts';
 import { connectSoon, keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
@@ -25,6 +25,7 @@ export type Status = ResultOf<'status'>;
 type VaultState = Status['vaultState']['state'];
 type OAuthClient = ResultOf<'oauthClient.list'>['oauthClients'][number];
 type SignIn = ResultOf<'signIn.list'>['signIns'][number];
+type App = ResultOf<'app.list'>['apps'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
@@ -120,7 +121,12 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
   try {
     const { oauthClients } = await call(connection, 'oauthClient.list', {});
     const { signIns } = await call(connection, 'signIn.list', {});
-    return [...oauthClients.flatMap(clientFinding), ...signIns.flatMap(signInFinding)];
+    const { apps } = await call(connection, 'app.list', {});
+    return [
+      ...oauthClients.flatMap(clientFinding),
+      ...signIns.flatMap(signInFinding),
+      ...apps.flatMap((app) => app.permissions.flatMap((permission) => endFinding(app, permission))),
+    ];
   } catch (error) {
     if (error instanceof KeyturnError) return [];
     throw error;
@@ -146,6 +152,28 @@ function signInFinding({ id, endpoint, account = 'default', state, why, apps }: 
     'signIn.ended',
     `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
     `keyturn login ${shellWord(endpoint)}${named}   (if you no longer use it: keyturn logout ${id})`,
+  );
+}
+
+const day = 24 * 60 * 60;
+
+/** Of a permission that was given for longer than the time in which its end is news. */
+function endFinding(
+  { name }: App,
+  { resource, decision, ...permission }: App['permissions'][number],
+): Finding[] {
+  const { scope, apiKey, run, decidedAt, until = Infinity } = permission;
+  const [lasts, left] = [until - (decidedAt ?? until), until - Date.now() / 1000];
+  const options = [
+    ...(scope === undefined ? [] : [shellOption('scope', scope)]),
+    ...(apiKey ? ['--api-key'] : []),
+    `--for ${Math.round(lasts / day)}d`,
+  ];
+  return foundIf(
+    decision === 'allow' && !run && lasts > 3 * day && left < 3 * day,
+    'permission.ending',
+    `The permission of ${quoted(name)} for ${resource} ends ${when(until)}.`,
+    `keyturn app allow ${[shellWord(name), shellWord(resource), ...options].join(' ')}`,
   );
 }
 

@@ -56,6 +56,7 @@ export const kinds = {
   'proxy.ignored': warning('This terminal names a proxy that the broker does not use.'),
   'authorities.ignored': warning('This terminal names certificate authorities that the broker does not use.'),
   'authorities.expired': warning('A certificate of the further authorities is out of date.'),
+  'permission.ending': warning('A permission ends within three days.'),
   'oauthClient.replaced': warning('A registration is not used any more.'),
   'process.unshielded': warning('The broker could not shield its process completely.'),
   'access.paused': note('All access is paused.'),

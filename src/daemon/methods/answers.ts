@@ -214,6 +214,7 @@ function permissionAnswer(
   const lastUsedAt = apps.lastUseAt(permission);
   const times = {
     until: permission.until && wholeSeconds(permission.until),
+    decidedAt: wholeSeconds(permission.createdAt),
     lastUsedAt: lastUsedAt && wholeSeconds(lastUsedAt),
   };
   if (isApiKeyTarget(permission.endpoint)) {

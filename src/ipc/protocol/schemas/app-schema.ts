@@ -25,6 +25,8 @@ const heldPermission = permission.extend({
   issuers: z.array(url).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
   account: account.optional(),
+  /** When the user last decided it. */
+  decidedAt: instant.optional(),
   /** When the broker last gave the app what this permission is for, in its present run. */
   lastUsedAt: instant.optional(),
   /** The permission is for this run of the app only. */
