@@ -193,7 +193,11 @@ function tellQuestions(
         prompts.ask(
           id,
           await togetherWords(owner, question, { name, names: together.names, resource, account }),
-          (answer) => void call(owner, 'request.answer', { id, answer }).catch(() => undefined),
+          (answer) => {
+            // Also of those that come later: the first one may fail, and no other is asked then.
+            if (answer === 'approve') together.names.forEach(forgetRefusal);
+            void call(owner, 'request.answer', { id, answer }).catch(() => undefined);
+          },
         );
     }
   };

@@ -6,6 +6,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import type { SurveyedConfig } from '../../setup/survey.ts';
+import { connectIfRunning } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
 import type { Together } from '../apps/prompts.ts';
 import { refuse } from '../terminal/output.ts';
@@ -18,10 +19,17 @@ export interface BridgeEntry {
   readonly account?: string | undefined;
 }
 
-/** The entries that started the bridge before this run, and have no access: an earlier run could not give it, or did not. */
+/** An entry without access. */
+interface ClosedEntry extends BridgeEntry {
+  /** You denied it. */
+  readonly isDenied: boolean;
+}
+
+/** Of the entries that started the bridge before this run. Without `mayStart` there are none unless a broker answers. */
 export async function earlierWithoutAccess(
   files: readonly SurveyedConfig[],
-): Promise<readonly BridgeEntry[]> {
+  mayStart: boolean,
+): Promise<readonly ClosedEntry[]> {
   const entries = files.flatMap(({ findings, left }) =>
     left !== undefined
       ? []
@@ -31,20 +39,19 @@ export async function earlierWithoutAccess(
             : [],
         ),
   );
-  const { wasRefused } = await import('../apps/pairing.ts');
-  return (await withoutAccess(entries, true)).filter(({ as }) => !wasRefused(as));
+  if (mayStart) return withoutAccess(entries);
+  const running = await connectIfRunning().catch(() => undefined);
+  running?.close();
+  return running ? withoutAccess(entries).catch(() => []) : [];
 }
 
-/** `leavesDenied`: an entry that you denied isn't among them. */
-export async function withoutAccess<E extends BridgeEntry>(
-  entries: readonly E[],
-  leavesDenied = false,
-): Promise<readonly E[]> {
+export async function withoutAccess(entries: readonly BridgeEntry[]): Promise<readonly ClosedEntry[]> {
   if (entries.length === 0) return [];
+  const { wasRefused } = await import('../apps/pairing.ts');
   const { apps } = await ask('app.list', {});
   const { signIns } = await ask('signIn.list', {});
   const usable = signIns.filter(({ state }) => state === 'active' || state === 'refreshing');
-  return entries.filter(({ as, endpoint, account }) => {
+  return entries.flatMap(({ as, endpoint, account }) => {
     const names = namesOf(endpoint);
     const hasSignIn = usable.some(
       (signIn) => names.includes(signIn.endpoint) && signIn.account === (account ?? signIn.account),
@@ -52,9 +59,11 @@ export async function withoutAccess<E extends BridgeEntry>(
     const found = apps
       .filter(({ name }) => name === as)
       .flatMap(({ permissions }) => permissions.filter(({ resource }) => names.includes(resource)));
-    return !found.some(({ decision, apiKey }) =>
-      decision === 'deny' ? leavesDenied : apiKey !== undefined || hasSignIn,
+    const isOpen = found.some(
+      ({ decision, apiKey }) => decision !== 'deny' && (apiKey !== undefined || hasSignIn),
     );
+    const isDenied = wasRefused(as) || found.some(({ decision }) => decision === 'deny');
+    return isOpen ? [] : [{ as, endpoint, account, isDenied }];
   });
 }
 

@@ -43,6 +43,7 @@ export async function checkSetup({ json, project }: CheckChoice): Promise<number
   if (json) printJson(surveyJson(files));
   else for (const line of surveyLines(files, true)) print(line);
   if (!json && !hasWork(files)) say('keyturn: there is nothing to switch.');
+  sayClosed(await earlierWithoutAccess(files, false));
   return hasWork(files) ? foundSomething : exitCodes.ok;
 }
 
@@ -59,13 +60,17 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   const switched = results.filter(({ outcome }) => outcome === 'switched');
   // Without a terminal nobody would see the question: each entry asks at its first start.
   const isConnecting = connects && isAtTerminal();
-  const entries = [...switched, ...(isConnecting ? await earlierWithoutAccess(files) : [])];
+  const earlier = await earlierWithoutAccess(files, isConnecting);
+  const entries = [...switched, ...earlier.filter(({ isDenied }) => isConnecting && !isDenied)];
   const { open, code } = isConnecting
     ? await connectAll(entries)
     : { open: await withoutAccess(switched), code: exitCodes.ok };
-  if (entries.length > 0) await sayWhatFollows(open);
+  const closed = [...open, ...earlier.filter((entry) => !entries.includes(entry))];
+  if (entries.length > 0) await sayWhatFollows(closed);
+  else sayClosed(closed);
   if (code !== exitCodes.ok) return code;
-  return results.length > switched.length || hasExposed(files) ? foundSomething : exitCodes.ok;
+  const isLeft = results.length > switched.length || hasExposed(files) || (isConnecting && closed.length > 0);
+  return isLeft ? foundSomething : exitCodes.ok;
 }
 
 async function switchAll(
@@ -121,18 +126,20 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
   }
 }
 
-/** `open`: entries without access. */
-async function sayWhatFollows(open: readonly BridgeEntry[]): Promise<void> {
+async function sayWhatFollows(closed: readonly BridgeEntry[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
-  if (open.length === 0) say('keyturn: restart these clients.');
-  else
-    say(
-      'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
-    );
-  for (const { endpoint: resource, as: name, account } of open)
-    say(`  ${connectCommand({ name, resource, account })}`);
+  say('keyturn: restart these clients.');
+  sayClosed(closed);
   say('keyturn: `keyturn setup undo` restores everything.');
+}
+
+/** `closed`: entries without access. */
+function sayClosed(closed: readonly BridgeEntry[]): void {
+  if (closed.length > 0)
+    say('keyturn: an entry without access asks for it when it starts, unless you denied it. To give it now:');
+  for (const { endpoint: resource, as: name, account } of closed)
+    say(`  ${connectCommand({ name, resource, account })}`);
 }
 
 async function confirm(question: string, isSure: boolean): Promise<void> {

@@ -8,7 +8,7 @@ import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 
 const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0];
 
-it('setup connects an entry that failed before, and skips one that you denied', async () => {
+it('setup connects an entry that failed before, and names one that you denied', async () => {
   const { home, world, resource } = await homeInWorld();
   const user = home.env['HOME'] ?? '';
   const file = path.join(user, '.cursor', 'mcp.json');
@@ -35,7 +35,7 @@ it('setup connects an entry that failed before, and skips one that you denied', 
       const run = setup();
       const code = await codeOf(run);
       shown += run.shown();
-      expect(code).toBe(0);
+      expect(code).toBe(9);
     },
     { timeout: 100_000 },
   );
@@ -44,14 +44,24 @@ it('setup connects an entry that failed before, and skips one that you denied', 
   expect(shown).not.toContain('may "');
 
   const third = setup();
-  expect(await codeOf(third)).toBe(0);
+  expect(await codeOf(third)).toBe(9);
   expect(third.shown()).not.toContain('cursor-notes may reach');
-  expect(third.shown()).not.toContain('keyturn connect');
+  const denied = `  keyturn connect ${servers.other.url} --as cursor-other`;
+  const commandsIn = (text: string) => text.match(/^ +keyturn connect [^\r\n]*/gm);
+  expect(commandsIn(third.shown())).toEqual([denied]);
+  for (const command of ['setup', 'setup check']) {
+    const { code, stderr } = await home.keyturn(command.split(' '));
+    expect([code, commandsIn(stderr)]).toEqual([0, [denied]]);
+  }
 
   await home.ok(['logout', resource]);
   const afterLogout = setup();
-  expect(await codeOf(afterLogout)).toBe(0);
+  expect(await codeOf(afterLogout)).toBe(9);
   expect(afterLogout.shown()).toContain('cursor-notes may reach');
+
+  await home.ok(['broker', 'stop']);
+  expect(commandsIn((await home.keyturn(['setup', 'check'])).stderr)).toBeNull();
+  expect(home.brokers()).toEqual([]);
 });
 
 it('after an interrupted sign-in, setup asks only for the entry that still needs it', async () => {
@@ -65,6 +75,13 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
     ['.cursor', '.kiro'].forEach((name) => rmSync(path.join(user, name), { recursive: true })),
   );
   const setup = () => inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
+
+  // The approval that follows is for both of them, though the first one fails then.
+  const denied = setup();
+  await denied.shows(/may "cursor-notes", "kiro-notes" be paired, [^]*\[y\/N\] /);
+  denied.type('n\n');
+  expect(await codeOf(denied)).toBe(4);
+  await home.ok(['setup', 'undo', '--yes']);
 
   const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
   const first = setup();
