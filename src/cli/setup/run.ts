@@ -17,6 +17,8 @@ import { backupsIn } from '../../setup/backup.ts';
 import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } from './access.ts';
 import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
 import { recordedSettings } from '../doctor/home-checks.ts';
+import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
+import { handedNetwork } from '../../daemon/system/handed-network.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
 import { leaveOtherApiKeys } from '../../setup/other-api-keys.ts';
 import type { Switch } from '../../setup/plan.ts';
@@ -97,7 +99,7 @@ async function unchanged<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Asks servers by the network of a broker that runs, else by that of this environment. */
+/** Asks servers by the network of a broker that runs, else by that of the recorded settings. */
 async function surveyed(project: boolean, mayStart: boolean): Promise<readonly SurveyedConfig[]> {
   const files = await survey({ ...clientsHere(), withVersioned: project });
   const switches = files.flatMap(switchesIn);
@@ -108,11 +110,17 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
     key !== undefined || (recorded.insecureLoopback && endpoint.startsWith('http:'));
   if (mayStart && switches.some(isNeeded)) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
-  const network = running ?? { request: async () => ({}) };
+  const file = recorded.extraAuthorities;
+  const authorities = (): string => (file === undefined ? '' : readExtraAuthorities(file).pem);
+  const network = running ?? {
+    request: async () => handedNetwork({ ...recorded, authorities: authorities() }),
+  };
+  // It counts only for a new home, where it is what is recorded.
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };
   const allowInsecureLoopback = running !== undefined || recorded.insecureLoopback;
   try {
     const closed = await leaveOpenServers(files, async (endpoint) => ({
-      fetch: await bridgeFetch(network, endpoint),
+      fetch: await bridgeFetch(network, endpoint, env),
       now: () => performance.now(),
       wall: Date.now,
       allowInsecureLoopback,

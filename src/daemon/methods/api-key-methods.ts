@@ -93,7 +93,7 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
     if (!(error instanceof Unreachable)) throw error;
     throw new Unreachable(error.reason, error.message, {
       rule: 'Before a key is set, the server is asked whether it offers a sign-in',
-      hint: `Try again when the server answers; or set the key without asking: ${command}`,
+      hint: `${error.hint ?? 'Try again when the server answers.'} Or set the key without asking: ${command}`,
       cause: error,
     });
   }

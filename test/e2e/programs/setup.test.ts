@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { homeInWorld } from '../../support/home.ts';
+import { homeInWorld, newHome } from '../../support/home.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 
 const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0];
@@ -134,4 +134,29 @@ it('setup asks for, and shows, each account that entries of one server name', as
   expect(await codeOf(setup)).toBe(4);
   expect(setup.shown()).toContain('cursor-two may reach');
   expect(setup.shown()).not.toContain('cursor-three may reach');
+});
+
+it('setup asks servers by the authorities that the home trusts, whatever the terminal does', async () => {
+  const { home, world } = await homeInWorld();
+  const { base, on } = world.authorizationServer.server;
+  on('*', '/free', { status: 200 });
+  const strange = newHome();
+  const keyed = { url: `${base}/keyed`, headers: { 'X-Api-Key': 'a-key' } };
+  for (const [{ env }, mcpServers] of [
+    [home, { free: { url: `${base}/free` } }],
+    [strange, { keyed }],
+  ] as const) {
+    const file = path.join(env['HOME'] ?? '', '.cursor', 'mcp.json');
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    onTestFinished(() => rmSync(path.dirname(file), { recursive: true }));
+  }
+  await home.ok(['app']);
+  const check = async () => home.ok(['setup', 'check'], { env: { NODE_EXTRA_CA_CERTS: '/dev/null' } });
+  expect(await check()).toContain('free: left: it needs no sign-in');
+  await home.ok(['broker', 'stop']);
+  expect(await check()).toContain('free: left: it needs no sign-in');
+
+  const { stdout } = await strange.keyturn(['setup', '--yes']);
+  expect(stdout).toMatch(/^left keyed .* keyturn settings set extraAuthorities FILE/m);
 });
