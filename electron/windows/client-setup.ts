@@ -15,7 +15,7 @@ import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.
 import { leaveOtherApiKeys } from '../../src/setup/other-api-keys.ts';
 import type { AskOwner, SetupHome } from '../../src/setup/backup.ts';
 import { isSwitch, survey, type SurveyedConfig } from '../../src/setup/survey.ts';
-import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
+import { openedBackups, undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import type { ParamsOn, ResultOn } from '../bridge/channels.ts';
@@ -87,7 +87,7 @@ export class ClientSetup {
   }
 
   async undo(): Promise<ResultOn<'setup.undo'>> {
-    const { files, keys } = await undoSetup(this.#home);
+    const { files, keys } = await undoSetup(await openedBackups(this.#home));
     return { lines: files.map(undoneLine), keys: [...keys] };
   }
 }

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { KeyturnError } from '../base/errors.ts';
-import { type BackedUpFile, backupsIn, openBackup, type SetupHome } from './backup.ts';
+import { type BackedUpFile, type Backup, backupsIn, openBackup, type SetupHome } from './backup.ts';
 import { NotUnderstood } from './formats/edit.ts';
 import { readConfig, replaceConfig, textOf } from './files.ts';
 import { entryBack, type Standing } from './entry-back.ts';
@@ -59,22 +59,30 @@ export interface UndoneSetup {
   readonly keys: readonly string[];
 }
 
-/**
- * Puts back what every run changed, the newest first, up to one that can't be taken back whole now. Throws
- * `file_unreadable` for a backup that is damaged, and what the broker refuses.
- */
-export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<UndoneSetup> {
+type OpenedBackup = Backup & { readonly at: string };
+
+/** The newest first. Throws `file_unreadable` for a backup that is damaged, and what the broker refuses. */
+export async function openedBackups({ stateFolder, ask }: SetupHome): Promise<readonly OpenedBackup[]> {
+  const opened: OpenedBackup[] = [];
+  for (const at of (await backupsIn(stateFolder)).toReversed()) {
+    const backup = await openBackup(at, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
+    opened.push({ ...backup, at });
+  }
+  return opened;
+}
+
+/** Puts back what every run changed, up to one that can't be taken back whole now. */
+export async function undoSetup(backups: readonly OpenedBackup[]): Promise<UndoneSetup> {
   const files: Undone[] = [];
   const keys = new Set<string>();
-  for (const file of (await backupsIn(stateFolder)).toReversed()) {
-    const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
+  for (const backup of backups) {
     const undone: Undone[] = [];
     for (const changed of backup.files) undone.push(await undoFile(changed));
     files.push(...undone);
     for (const key of backup.keys) keys.add(key);
     // An older backup says what the files were before this one.
-    if (!undone.every(isOver)) return { files, kept: [file], keys: [...keys] };
-    await rm(file, { force: true });
+    if (!undone.every(isOver)) return { files, kept: [backup.at], keys: [...keys] };
+    await rm(backup.at, { force: true });
   }
   return { files, kept: [], keys: [...keys] };
 }

@@ -30,15 +30,13 @@ export async function earlierWithoutAccess(
   files: readonly SurveyedConfig[],
   mayStart: boolean,
 ): Promise<readonly ClosedEntry[]> {
-  const entries = files.flatMap(({ findings, left }) =>
-    left !== undefined
-      ? []
-      : findings.flatMap((finding) =>
-          finding.kind === 'bridge' && finding.other === undefined && finding.endpoint && finding.as
-            ? [{ endpoint: finding.endpoint, as: finding.as, account: finding.account }]
-            : [],
-        ),
-  );
+  const entries = files
+    .flatMap(({ findings, left }) => (left === undefined ? findings : []))
+    .flatMap((finding) => {
+      if (finding.kind !== 'bridge' || finding.other !== undefined) return [];
+      const { endpoint, as, account } = finding;
+      return endpoint && as ? [{ endpoint, as, account }] : [];
+    });
   if (mayStart) return withoutAccess(entries);
   const running = await connectIfRunning().catch(() => undefined);
   running?.close();

@@ -13,7 +13,6 @@ import { clientsHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { type AppliedChange, applySetup } from '../../setup/apply.ts';
-import { backupsIn } from '../../setup/backup.ts';
 import { type BridgeEntry, connectAll, earlierWithoutAccess, withoutAccess } from './access.ts';
 import { appliedLines, hasExposed, hasWork, surveyJson, surveyLines } from './report.ts';
 import { recordedSettings } from '../doctor/home-checks.ts';
@@ -23,7 +22,7 @@ import { leaveOpenServers } from '../../setup/open-servers.ts';
 import { leaveOtherApiKeys } from '../../setup/other-api-keys.ts';
 import type { Switch } from '../../setup/plan.ts';
 import { survey, type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
-import { undoneLine, undoSetup } from '../../setup/undo.ts';
+import { openedBackups, undoneLine, undoSetup } from '../../setup/undo.ts';
 
 /** As `keyturn doctor` answers where it found something. */
 const foundSomething = 9;
@@ -59,6 +58,7 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   else if (!hasSwitches) printJson(surveyJson(files));
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
   const results = hasSwitches ? await switchAll(files, { yes, json }) : [];
+  if (!results) return foundSomething;
   const switched = results.filter(({ outcome }) => outcome === 'switched');
   // Without a terminal nobody would see the question: each entry asks at its first start.
   const isConnecting = connects && isAtTerminal();
@@ -75,11 +75,12 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   return isLeft ? foundSomething : exitCodes.ok;
 }
 
+/** Undefined if you refused. */
 async function switchAll(
   files: readonly SurveyedConfig[],
   { yes, json }: Pick<SetupChoice, 'yes' | 'json'>,
-): Promise<readonly AppliedChange[]> {
-  await confirm('Change these files? ', yes);
+): Promise<readonly AppliedChange[] | undefined> {
+  if (!(await confirm('Change these files? ', yes))) return undefined;
   const results = await unchanged(applySetup(files, { stateFolder: homePaths().state, ask }));
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
@@ -110,11 +111,9 @@ async function surveyed(project: boolean, mayStart: boolean): Promise<readonly S
     key !== undefined || (recorded.insecureLoopback && endpoint.startsWith('http:'));
   if (mayStart && switches.some(isNeeded)) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
-  const file = recorded.extraAuthorities;
-  const authorities = (): string => (file === undefined ? '' : readExtraAuthorities(file).pem);
-  const network = running ?? {
-    request: async () => handedNetwork({ ...recorded, authorities: authorities() }),
-  };
+  const { extraAuthorities: file } = recorded;
+  const pem = (): string => (file === undefined ? '' : readExtraAuthorities(file).pem);
+  const network = running ?? { request: async () => handedNetwork({ ...recorded, authorities: pem() }) };
   // It counts only for a new home, where it is what is recorded.
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };
   const allowInsecureLoopback = running !== undefined || recorded.insecureLoopback;
@@ -150,8 +149,9 @@ function sayClosed(closed: readonly BridgeEntry[]): void {
     say(`  ${connectCommand({ name, resource, account })}`);
 }
 
-async function confirm(question: string, isSure: boolean): Promise<void> {
-  if (isSure) return;
+/** `lines`: what the question is about, unless that is shown already. */
+async function confirm(question: string, isSure: boolean, lines: readonly string[] = []): Promise<boolean> {
+  if (isSure) return true;
   if (!isAtTerminal()) {
     throw new KeyturnError(
       'invalid_request',
@@ -159,16 +159,21 @@ async function confirm(question: string, isSure: boolean): Promise<void> {
       { hint: 'To go on without a question add --yes; to look only: keyturn setup check' },
     );
   }
-  if (!(await confirmed(question))) throw new KeyturnError('interrupted', 'No file was changed.');
+  for (const line of lines) say(line);
+  const isYes = await confirmed(question);
+  if (!isYes) say('keyturn: no file was changed.');
+  return isYes;
 }
 
 /** Answers the exit code. */
 export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
-  const stateFolder = homePaths().state;
-  const { length } = await backupsIn(stateFolder);
-  if (length === 0) say('keyturn: there is nothing to restore.');
-  else await confirm(`Restore what ${length === 1 ? 'setup' : `${length} runs of setup`} changed? `, isSure);
-  const { files, kept, keys } = await undoSetup({ stateFolder, ask });
+  const backups = await openedBackups({ stateFolder: homePaths().state, ask });
+  const lines = backups
+    .flatMap((backup) => backup.files)
+    .map(({ file, entries }) => `${file}: ${entries.map(({ way }) => way.at(-1)).join(', ')}`);
+  if (lines.length === 0) say('keyturn: there is nothing to restore.');
+  else if (!(await confirm('Restore these? ', isSure, lines))) return foundSomething;
+  const { files, kept, keys } = await undoSetup(backups);
   if (json) printJson(files);
   else for (const undone of files) print(undoneLine(undone));
   for (const key of keys)

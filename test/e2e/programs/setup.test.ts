@@ -81,7 +81,18 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
   await denied.shows(/may "cursor-notes", "kiro-notes" be paired, [^]*\[y\/N\] /);
   denied.type('n\n');
   expect(await codeOf(denied)).toBe(4);
-  await home.ok(['setup', 'undo', '--yes']);
+  for (const [answer, code] of [
+    ['n', 9],
+    ['y', 0],
+  ] as const) {
+    const undo = inTerminal(home, [process.execPath, builtBin, 'setup', 'undo']);
+    await undo.shows(
+      /\.cursor\/mcp\.json: notes\r\n.*\.kiro\/settings\/mcp\.json: notes\r\nRestore these\? \[y\/N\] /,
+    );
+    undo.type(`${answer}\n`);
+    expect(await codeOf(undo)).toBe(code);
+    expect(undo.shown()).not.toContain('reason:');
+  }
 
   const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
   const first = setup();
