@@ -6,6 +6,7 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
+import { keyNamed } from '../broker/named-sign-in.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { showApiKeys } from '../words/api-key-rows.ts';
@@ -28,13 +29,13 @@ const statement = {
       type: 'string',
       value: 'NAME',
       summary: 'the header that the API key goes in',
-      more: ', e.g. X-Api-Key; without it, Authorization',
+      more: ', e.g. X-Api-Key; without it, that of the stored API key, else Authorization',
     },
     scheme: {
       type: 'string',
       value: 'NAME',
       summary: 'the word before the API key in that header',
-      more: `, or ${noScheme}; without it, Bearer in Authorization, and none in another header`,
+      more: `, or ${noScheme}; without it and --header, that of the stored API key; else Bearer in Authorization, and none in another header`,
     },
     'api-key-stdin': {
       type: 'boolean',
@@ -103,10 +104,12 @@ export const command = defineNoun(
 
 async function set(
   resource: string,
-  { header = 'Authorization', scheme, 'api-key-stdin': isPiped, unchecked }: Values,
+  { header: named, scheme, 'api-key-stdin': isPiped, unchecked }: Values,
 ): Promise<void> {
+  const stored = named === undefined ? keyNamed(resource, (await ask('apiKey.list', {})).apiKeys) : undefined;
+  const header = named ?? stored?.header ?? 'Authorization';
   const usual = header.toLowerCase() === 'authorization' ? 'Bearer' : noScheme;
-  const word = scheme ?? usual;
+  const word = scheme ?? (stored ? (stored.scheme ?? noScheme) : usual);
   const { methods } = await import('../../ipc/protocol/methods.ts');
   const place = { resource, header, ...(word === noScheme ? {} : { scheme: word }) };
   const { shape } = methods['apiKey.set'].params;
