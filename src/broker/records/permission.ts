@@ -133,10 +133,12 @@ export class Permissions {
     return read !== undefined;
   }
 
-  /** Ends what is stored under this endpoint, of every app, denials too. */
-  async removeAllFor(endpoint: string): Promise<void> {
+  /** Ends what is stored under this endpoint, of every app. Denials are under `next` then; without it they end too. */
+  async removeAllFor(endpoint: string, next?: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
-    await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
+    const kept = (p: Permission): Permission[] =>
+      next !== undefined && p.decision === 'deny' ? [{ ...p, endpoint: next }] : [];
+    await this.#file.change((items) => items.flatMap((p) => (p.endpoint === endpoint ? kept(p) : [p])));
   }
 
   async removeAllOf(appId: string): Promise<void> {

@@ -2,9 +2,11 @@
  * The owner's methods about API keys: setting one, what there is, whether one is the same, its end, and which apps may have it.
  *
  * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the
- * owner asked not to look. What ends a key ends the permissions for it.
+ * owner asked not to look. What ends a key ends the permissions for it, and with
+ * another header or scheme only the denials stay.
  */
 import type { Broker } from '../../broker/broker.ts';
+import { isAskedBy } from '../../broker/approval-requests/question.ts';
 import { isSamePlace, apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
@@ -63,10 +65,10 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
   const ends = before && !isSamePlace(before, place) ? before : undefined;
   // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.
-  if (ends) await removePermissionsFor(broker, ends);
-  await apiKeys.set(place, value, more);
+  if (ends) await removePermissionsFor(broker, ends, ends);
+  const key = await apiKeys.set(place, value, more);
   // Race: an app may have been allowed that key in the meantime.
-  if (ends) await removePermissionsFor(broker, ends);
+  if (ends) await removePermissionsFor(broker, ends, key);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'apiKey', outcome, endpoint });
   await broker.parts.items.tidy();
@@ -103,10 +105,15 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
   });
 }
 
-async function removePermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
+/** Withdraws the open requests for the key as well. The user's denials are for the key `next` then. */
+async function removePermissionsFor(broker: Broker, key: ApiKey, next?: ApiKey): Promise<void> {
+  const { permissions, temporary, approvalRequests } = broker.parts;
   const target = apiKeyTarget(key);
-  parts.temporary.endAllFor(target);
-  await parts.permissions.removeAllFor(target);
+  for (const { question } of approvalRequests.list())
+    if (question.kind === 'allow' && isAskedBy(question, question.appId, target))
+      broker.withdrawAt(question.appId, target);
+  temporary.endAllFor(target);
+  await permissions.removeAllFor(target, next && apiKeyTarget(next));
 }
 
 function anotherKey(resource: string): KeyturnError {
