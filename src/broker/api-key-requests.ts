@@ -39,16 +39,21 @@ export class ApiKeyRequests {
   async answer(request: TokenRequest): Promise<HandedApiKey | undefined> {
     const { apiKeys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);
-    if (!apiKeys.forUrl(endpoint)) return undefined;
+    const key = apiKeys.forUrl(endpoint);
+    if (!key) return undefined;
     const deadline = new RequestDeadline(clock, request.timeout, request.signal);
     try {
       return await this.#serve({ endpoint, request, deadline });
     } catch (error) {
       const { approvalRequests, isKeyturnApp } = this.#parts;
-      const waited = { appId: request.appId, endpoint, isKeyturnApp };
-      const refusal =
-        error instanceof DeadlineExceeded ? stillPending(approvalRequests.list(), waited) : error;
-      this.#note(request, endpoint, { event: 'refused', outcome: `key: ${reasonOf(refusal)}` });
+      // The card names the endpoint of the key, which may have no query.
+      const waited = { appId: request.appId, endpoint: key.endpoint, isKeyturnApp };
+      const isLate = error instanceof DeadlineExceeded;
+      const refusal = isLate ? stillPending(approvalRequests.list(), waited) : error;
+      const outcome = reasonOf(refusal);
+      // No card was opened in time: then nobody refused, as in token-requests.ts.
+      if (!isLate || outcome !== 'authorization_server_unreachable')
+        this.#note(request, endpoint, { event: 'refused', outcome: `key: ${outcome}` });
       throw refusal;
     } finally {
       deadline.end();
