@@ -45,8 +45,21 @@ it('an entry goes back and keeps what the client has changed in it where setup c
     .replace('["a"]', '["a", "c"]');
   expect(entryBack('toml', now, { way, ...texts })).toEqual({
     standing: 'reversed',
-    text: texts.before.replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]'),
+    text: texts.before.replace('30 #', '30.0 #').replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]'),
   });
+  const added = now.replace('timeout = 30.0', 'timeout = 60\nenabled = false\nat = 2026-11-29');
+  expect(entryBack('toml', added, { way, ...texts }).text.split('\n')).toEqual([
+    '[mcp_servers.notes]',
+    `url = "${before.url}"`,
+    'enabled = false',
+    'at = 2026-11-29',
+    'timeout = 60 # mine',
+    'tools = ["a", "c"]',
+    ...others.slice(3),
+  ]);
+  // What can't be written again is no reason to fail.
+  const unread = now.replace('timeout = 30.0', "timeout = 30\ntext = '''\nx'''");
+  expect(entryBack('toml', unread, { way, ...texts })).toEqual({ standing: 'reversed', text: texts.before });
   for (const other of [now.replace('A = "b"', 'A = "c"'), now.replace('"bridge"', '"bridge", "u"')])
     expect(entryBack('toml', other, { way, ...texts })).toEqual({ standing: 'left', text: other });
 });

@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Edit, type Format, isMembers, lineEnd, type Place } from './edit.ts';
-import { type Item, tomlItems } from './toml-items.ts';
+import { type Item, tomlItems, unreadText } from './toml-items.ts';
 
 export const tomlFormat: Format = {
   find(text, ways) {
@@ -29,6 +29,7 @@ export const tomlFormat: Format = {
     const names = own.map((item) => JSON.stringify([item.kind, fullName(item)]));
     const isDoubled = new Set(names).size < names.length;
     if (!isPlain || isDoubled || inside.length !== own.length) return undefined;
+    if (!Object.values(members).every(isWritable)) return undefined;
     const edits: Edit[] = [];
     const added: string[] = [];
     const anchored = valueAt(own, [...place.way, anchor]);
@@ -119,8 +120,16 @@ const assigned = ({ from, to }: Item, name: string, value: unknown): Edit => ({
 
 const keyOf = (name: string): string => (/^[A-Za-z0-9_-]+$/.test(name) ? name : JSON.stringify(name));
 
+function isWritable(value: unknown): boolean {
+  if (typeof value === 'symbol') return unreadText(value) !== undefined;
+  return typeof value !== 'object' || value === null || Object.values(value).every(isWritable);
+}
+
 /** Text in JSON's quotes is text of TOML too, but for DEL, which TOML wants escaped. */
-const quotedText = (value: unknown): string => JSON.stringify(value).replaceAll('\u007f', String.raw`\u007f`);
+const quotedText = (value: unknown): string =>
+  typeof value === 'symbol'
+    ? (unreadText(value) ?? '')
+    : JSON.stringify(value).replaceAll('\u007f', String.raw`\u007f`);
 
 function written(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(quotedText).join(', ')}]`;

@@ -12,14 +12,17 @@ export interface Item {
   readonly table: readonly string[];
   /** The names before `=`; none for a header. */
   readonly key: readonly string[];
-  /** Texts, lists and inline tables as they are; anything else as one symbol. */
+  /** Texts, lists and inline tables as they are; anything else as a symbol: see `unreadText`. */
   readonly value: unknown;
   readonly from: number;
   readonly to: number;
 }
 
-/** A number, a date, true or false: nothing here reads them. */
+/** A text of several lines: nothing here reads it. */
 const otherValue = Symbol('a value that is not read');
+
+/** Of a number, a date, true or false, as it is written. Undefined for a text of several lines. */
+export const unreadText = (value: symbol): string | undefined => Symbol.keyFor(value);
 
 /** Lists and tables within each other, and names of one key: far more than anybody writes, and far less than a stack holds. */
 const maxDepth = 100;
@@ -124,8 +127,9 @@ class Reader {
     if (string !== undefined) return string;
     if (this.#match(/\[/y) !== undefined) return this.#within(() => this.#list());
     if (this.#match(/\{/y) !== undefined) return this.#within(() => this.#inlineTable());
-    if (this.#match(/[A-Za-z0-9+\-_.:]+(?: [0-9:.+\-Zz]+)?/y) === undefined) throw new NotUnderstood();
-    return otherValue;
+    const other = this.#match(/[A-Za-z0-9+\-_.:]+(?: [0-9:.+\-Zz]+)?/y);
+    if (other === undefined) throw new NotUnderstood();
+    return Symbol.for(other);
   }
 
   #within<T>(read: () => T): T {
