@@ -100,7 +100,6 @@ describe('a hint', () => {
         name: 'editor',
         endpoint,
         scope: [evil],
-        isMore: false,
         signIn: undefined,
         wasDismissed: false,
       };
@@ -167,6 +166,7 @@ describe('the real way of a hostile value', () => {
 /** Built of options that the same rule checks. */
 const ofCheckedOptions = new Set([
   'accountOption(signIn)',
+  'sameTime(current ?? ended)',
   'signIn ? accountOption(signIn) : scopes',
   'option',
   "options.join(' ')",

@@ -137,7 +137,7 @@ export class Channel {
     const error = errorFrom(body);
     if (this.#trusted) return error;
     const { reason, retryAfter } = error;
-    return new KeyturnError(reason, `the program that listens on the socket refused: ${reason}`, {
+    return new KeyturnError(reason, `the broker refused before it could prove itself: ${reason}`, {
       hint: unprovenHints[reason] ?? 'The log of the broker says more.',
       retryAfter,
     });
@@ -147,7 +147,8 @@ export class Channel {
 /** Hints for refusals of an app that hasn't proved to be our broker: our words, not its. */
 const unprovenHints: Readonly<Record<string, string>> = {
   unpaired: 'The broker does not know this key. The key was kept; pair the app again.',
-  locked: 'Run `keyturn unlock`, then try again.',
+  locked:
+    'Run `keyturn unlock` (`keyturn broker restart` if the setting vaultKey opens the vault), then try again.',
   vault_unavailable:
     'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',
   rate_limited: 'Try again later.',

@@ -83,14 +83,17 @@ export function consentRequired(
 ): KeyturnError {
   const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
   if (key) return refusals.apiKeyNotAllowed(parts.apps.nameOf(appId), key, wasDismissed);
-  const current = allPermissions(parts, wanted);
-  // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
-  const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
+  const [current] = allPermissions(parts, wanted);
+  const { read } = parts.permissions.asRead(wanted);
+  const ended = current || read?.decision !== 'allow' ? undefined : read;
+  // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows, and no more time.
+  const kept = ended || scope.length > 0 ? ((current ?? ended)?.scope ?? []) : [];
   return refusals.consentRequired({
     name: parts.apps.nameOf(appId),
     endpoint,
     scope: [...new Set([...kept, ...scope])],
-    isMore: current.length > 0,
+    current,
+    ended,
     signIn: signInId === undefined ? undefined : parts.signIns.byId(signInId),
     wasDismissed,
   });

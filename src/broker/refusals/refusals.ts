@@ -5,6 +5,7 @@
  */
 import {
   KeyturnError,
+  moment,
   quoted,
   RuleRefusal,
   shellOption,
@@ -93,8 +94,10 @@ interface MissingAccess {
   readonly name: string;
   readonly endpoint: string;
   readonly scope: readonly string[];
-  /** The app may already have some access there. */
-  readonly isMore: boolean;
+  /** What the app may already have there. */
+  readonly current?: Permission | undefined;
+  /** What it could have until its time was over. */
+  readonly ended?: Permission | undefined;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
   /** The user dismissed a card about it, or did not answer in time. */
@@ -105,25 +108,41 @@ export function consentRequired({
   name,
   endpoint,
   scope,
-  isMore,
+  current,
+  ended,
   signIn,
   wasDismissed,
 }: MissingAccess): KeyturnError {
   const what = signIn
     ? `a token of the account ${quoted(signIn.account)} at ${endpoint}`
-    : isMore
+    : current
       ? `more than its permission for ${endpoint} covers`
       : `a token for ${endpoint}`;
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
   const problem = wasDismissed
     ? `${name} asked for ${what}; ${unapproved}`
-    : `${name} asks for ${what}, which you have not allowed.`;
+    : `${name} asks for ${what}, ${ended?.until === undefined ? 'which you have not allowed' : `and its permission ended at ${moment(ended.until)}`}.`;
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
     rule: wasDismissed ? deniedOnce : missing,
-    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}`,
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
   });
 }
+
+/** For as long as the user gave it; nothing for a permission without an end. */
+function sameTime({ until, createdAt = 0 }: Partial<Permission> = {}): string {
+  if (until === undefined) return '';
+  const seconds = Math.max(1, Math.round((until - createdAt) / 1000));
+  const [length, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 's'];
+  return ` --for ${shellWord(`${seconds / length}${unit}`)}`;
+}
+
+/** Seconds. */
+const units = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'm'],
+] as const;
 
 function accountOption(signIn: SignIn | undefined): string {
   return signIn ? ` ${shellOption('account', signIn.account)}` : '';

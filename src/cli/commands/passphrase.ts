@@ -1,7 +1,9 @@
 /** `keyturn passphrase`: puts the vault under another passphrase. */
+import { placeOf } from '../../daemon/vault/key-source.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible } from '../broker/connection.ts';
+import { say } from '../terminal/output.ts';
 import { askUnseen, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 
 export const command = defineCommand(
@@ -27,6 +29,11 @@ export const command = defineCommand(
         await choosePassphrase('the new passphrase'),
       ];
       await call(connection, 'vault.passphrase', { current: current ?? '', next: next ?? '' });
+      const { vaultSource } = await call(connection, 'status', {});
+      if (vaultSource)
+        say(
+          `keyturn: the passphrase was changed. The next start of the broker needs it from ${placeOf(vaultSource)} (setting vaultKey): change it there too.`,
+        );
     });
   },
 );

@@ -1,7 +1,8 @@
 /** `keyturn status`: the broker of this home. Starts none. */
 import { waitingRows } from '../words/audit-rows.ts';
-import { quoted, Unreachable } from '../../base/errors.ts';
+import { Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import { placeOf } from '../../daemon/vault/key-source.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -141,9 +142,8 @@ function sourceNote(
   source: NonNullable<Status['vaultSource']>,
   state: Status['vaultState']['state'],
 ): string {
-  const { from, name, isUsed } = source;
-  const place = name === undefined ? `a ${from}` : `the ${from} ${quoted(name)}`;
-  if (isUsed) return `opened by the passphrase from ${place}`;
+  const place = placeOf(source);
+  if (source.isUsed) return `opened by the passphrase from ${place}`;
   const isTyped = state === 'open' || state === 'slow';
   return isTyped ? `opened by a typed passphrase, not from ${place}` : `its passphrase comes from ${place}`;
 }

@@ -18,6 +18,9 @@ export interface KeySource {
   readonly name?: string;
 }
 
+export const placeOf = ({ from, name }: KeySource): string =>
+  name === undefined ? `a ${from}` : `the ${from} ${quoted(name)}`;
+
 /** Undefined if the settings say that a user types it, or the keychain has the key. */
 export function keySourceOf(vaultKey: Settings['vaultKey']): KeySource | undefined {
   const [kind, name] = placeIn(vaultKey);
@@ -32,15 +35,14 @@ function placeIn(vaultKey: Settings['vaultKey']): [kind: string | undefined, whe
 }
 
 /** The refusal of every call where the place gave no passphrase, or not the vault's. `isNew`: the vault has none yet. */
-export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: boolean): VaultError {
-  const place = name === undefined ? `a ${from}` : `the ${from} ${quoted(name)}`;
+export function notOpenedFrom(source: KeySource, why: unknown, isNew: boolean): VaultError {
   const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
   // What a vault says about its passphrase is advice for somebody who types it.
   const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
   const fix = advice ?? 'Look at that place.';
   return new VaultError(
     'locked',
-    `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,
+    `the vault is locked: its passphrase comes from ${placeOf(source)} (setting vaultKey), which did not open it. ${cause}`,
     {
       hint: isNew
         ? `${fix} Then: keyturn broker restart. To choose a passphrase and type it instead: keyturn settings set vaultKey passphrase`

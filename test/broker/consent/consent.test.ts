@@ -217,6 +217,17 @@ describe('a permission', () => {
     await asked;
   });
 
+  it('is given for as long again by the hint after its end', async () => {
+    const r = await rig();
+    await decided(r, { scope: ['notes:read'], until: r.clock.wall() + 2 * hour, createdAt: r.clock.wall() });
+    r.clock.advance(2 * hour);
+    expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({
+      reason: 'consent_required',
+      message: expect.stringContaining('and its permission ended at'),
+      hint: `Allow it with: keyturn app allow editor ${r.endpoint} --scope "notes:read" --for 2h`,
+    });
+  });
+
   it('keeps its temporary and its resource when a card widens it', async () => {
     const r = await rig();
     const until = r.clock.now() + hour;
