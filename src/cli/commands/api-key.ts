@@ -35,7 +35,7 @@ const statement = {
       type: 'string',
       value: 'NAME',
       summary: 'the word before the API key in that header',
-      more: `, or ${noScheme}; without it and --header, that of the stored API key; else Bearer in Authorization, and none in another header`,
+      more: `, or ${noScheme}; without it and --header, that of the stored API key; else Bearer in Authorization only`,
     },
     'api-key-stdin': {
       type: 'boolean',

@@ -65,7 +65,7 @@ const statement = {
   notes: [
     'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the requests stay open for ten minutes. `keyturn connect` does this before.',
     "It takes the arguments of mcp-remote 0.15.1, and names those that it doesn't need. Those that say who signs in are refused.",
-    'It ends when its standard input closes and its requests are answered (60 seconds at most), or with the process that started it. One message may have 64 MiB. Errors go to standard error and to the client.',
+    'One message may have 64 MiB. Errors go to standard error and to the client.',
   ],
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
   examples: [

@@ -29,7 +29,7 @@ const run = defineCommand(
       'Entries of an earlier run that have no access get it too, unless you denied it.',
     ],
     exitCodes: {
-      9: 'a change failed, a secret stays in plain text, or an entry that it connects has no access (refused now: that error’s code)',
+      9: 'a change failed, a secret stays in plain text, or an entry has no access (refused now: that error’s code)',
     },
     examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },
@@ -61,8 +61,7 @@ const undo = defineCommand(
     name: 'setup undo',
     summary: 'Restore what setup changed',
     options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
-    about:
-      'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays. One that is no longer there stays in the backup.',
+    about: 'Restore the entries that `keyturn setup` changed. An entry that has changed or is gone stays so.',
     exitCodes: { 9: 'an entry did not go back' },
     examples: ['keyturn setup undo'],
   },
