@@ -43,12 +43,17 @@ export function permissionOnDisk(
   return parts.permissions.find(appId, endpoint, parts.clock.wall());
 }
 
-/** All permissions there, the one on disk first. Throws `consent_denied` if one of them refuses a part of the request. */
-export function allPermissions(parts: BrokerParts, wanted: WantedAccess): Permission[] {
+/** The one on disk first. */
+function permissionsThere(parts: BrokerParts, wanted: WantedAccess): Permission[] {
   const { appId, endpoint, appProcess } = wanted;
   const forNow = parts.temporary.find(appId, endpoint, appProcess, parts.clock.wall());
   const onDisk = permissionOnDisk(parts, wanted);
-  const all = onDisk ? [onDisk, ...forNow] : forNow;
+  return onDisk ? [onDisk, ...forNow] : forNow;
+}
+
+/** The same. Throws `consent_denied` if one of them refuses a part of the request. */
+export function allPermissions(parts: BrokerParts, wanted: WantedAccess): Permission[] {
+  const all = permissionsThere(parts, wanted);
   if (all.some((permission) => isDenied(permission, wanted))) throw consentDenied(parts, wanted);
   return all;
 }
@@ -66,13 +71,12 @@ export function coveringOrThrow(parts: BrokerParts, wanted: WantedAccess): Cover
   return found;
 }
 
-export function consentDenied(
-  parts: BrokerParts,
-  { appId, endpoint, signInId, apiKey: key }: WantedAccess,
-): KeyturnError {
+export function consentDenied(parts: BrokerParts, wanted: WantedAccess): KeyturnError {
+  const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
   if (key) return refusals.apiKeyDenied(parts.apps.nameOf(appId), key);
   const signIn = signInId === undefined ? undefined : parts.signIns.byId(signInId);
-  return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn);
+  const by = permissionsThere(parts, wanted).find((permission) => isDenied(permission, wanted));
+  return refusals.consentDenied(parts.apps.nameOf(appId), endpoint, signIn, { by, scope });
 }
 
 /** `wasDismissed`: the user dismissed a card about it, or did not answer in time. */

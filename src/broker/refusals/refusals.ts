@@ -30,12 +30,21 @@ export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   );
 }
 
-/** `signIn`: set if the refusal was only about its account. */
-export function consentDenied(name: string, endpoint: string, signIn: SignIn | undefined): KeyturnError {
-  const what = signIn ? `the account ${quoted(signIn.account)} at ${endpoint}` : `access to ${endpoint}`;
+/** `signIn`: set if the refusal was only about its account. `by`: the permission that denies some of `scope`. */
+export function consentDenied(
+  name: string,
+  endpoint: string,
+  signIn: SignIn | undefined,
+  { by, scope }: { readonly by?: Permission | undefined; readonly scope: readonly string[] } = { scope: [] },
+): KeyturnError {
+  const denied = scope.filter((one) => by?.deniedScope?.includes(one)).join(' ');
+  const all = [...new Set([...(by?.scope ?? []), ...scope])].join(' ');
+  const account = signIn ? `the account ${quoted(signIn.account)} at ${endpoint}` : `access to ${endpoint}`;
+  const what = denied ? `the scope ${denied} at ${endpoint}` : account;
+  const option = denied ? ` ${shellOption('scope', all)}${sameTime(by)}` : accountOption(signIn);
   return new KeyturnError('consent_denied', `The user denied ${name} ${what}.`, {
     rule: 'A denial is remembered until the user changes it',
-    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(signIn)}`,
+    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${option}`,
   });
 }
 
@@ -132,7 +141,9 @@ export function consentRequired({
 /** For as long as the user gave it; nothing for a permission without an end. */
 function sameTime({ until, createdAt = 0 }: Partial<Permission> = {}): string {
   if (until === undefined) return '';
-  const seconds = Math.max(1, Math.round((until - createdAt) / 1000));
+  // A command counts its time in whole seconds, and a little earlier.
+  const step = until - createdAt < 60_000 ? 1 : 60;
+  const seconds = Math.max(1, Math.round((until - createdAt) / 1000 / step) * step);
   const [length, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 's'];
   return ` --for ${shellWord(`${seconds / length}${unit}`)}`;
 }

@@ -226,6 +226,7 @@ function permissionAnswer(
       resource: permission.endpoint,
       decision,
       ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
+      ...(permission.deniedScope?.length ? { deniedScope: formatScope(permission.deniedScope) } : {}),
       ...accountsOf(signIns, permission),
       ...times,
     },

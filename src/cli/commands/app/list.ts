@@ -78,13 +78,16 @@ function rows(client: App, isRefused: boolean): string[][] {
     permission.resource,
     `${decisions[permission.decision]}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
-    permission.apiKey ? `API key, ${apiKeyPlaceWords(permission.apiKey)}` : (permission.scope ?? 'any'),
+    permission.apiKey ? `API key, ${apiKeyPlaceWords(permission.apiKey)}` : scopesIn(permission),
     untilOf(permission),
     timeOf(permission.lastUsedAt),
   ]);
 }
 
 const timeOf = (seconds: number | undefined): string => (seconds === undefined ? '-' : when(seconds));
+
+const scopesIn = ({ scope = 'any', deniedScope }: Permission): string =>
+  deniedScope === undefined ? scope : `${scope} (denied: ${deniedScope})`;
 
 function accountsIn({ accounts = [], issuers, account }: Permission): string {
   if (accounts.length === 0) return '-';
