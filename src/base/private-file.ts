@@ -279,6 +279,7 @@ export function place(draft: string, file: string): void {
     if (systemCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
     copyFileSync(draft, file, constants.COPYFILE_EXCL);
+    synced(openSync(file, 'r+'));
   }
 }
 

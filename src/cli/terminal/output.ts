@@ -48,7 +48,9 @@ const isFileError = (error: unknown): error is Error & { readonly path: string; 
   systemCode(error) !== 'unknown' &&
   error instanceof Error &&
   'path' in error &&
-  typeof error.path === 'string';
+  typeof error.path === 'string' &&
+  // There the path is a program's.
+  !('syscall' in error && String(error.syscall).startsWith('spawn'));
 
 /** Prints a refusal and returns its exit code. */
 export function refuse(error: unknown): number {

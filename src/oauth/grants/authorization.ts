@@ -122,9 +122,9 @@ function requireFreeParameters(
   { searchParams }: URL,
   parameters: Readonly<Record<string, string>>,
 ): void {
-  const taken = [...searchParams.keys()].find((name) =>
-    searchParams.getAll(name).some((value) => value !== (parameters[name] ?? value)),
-  );
+  const taken = Object.entries(parameters).find(([name, ours]) =>
+    searchParams.getAll(name).some((value) => value !== ours),
+  )?.[0];
   if (taken === undefined) return;
   throw new RuleRefusal(
     'metadata_invalid',

@@ -56,7 +56,7 @@ describe('buildAuthorizationRequest', () => {
     const at = (query: string) => ({
       server: { ...server, authorizationEndpoint: `${issuer}/authorize?${query}` },
     });
-    const { searchParams } = new URL((await build(at(`tenant=1&resource=${resource}`))).url);
+    const { searchParams } = new URL((await build(at(`tenant=1&constructor=x&resource=${resource}`))).url);
     expect(searchParams.get('tenant')).toBe('1');
     expect(searchParams.getAll('resource')).toEqual([resource]);
     const ours = ['client_id', 'redirect_uri', 'state', 'resource', 'code_challenge', 'response_type'];
