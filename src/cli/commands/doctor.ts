@@ -70,7 +70,8 @@ async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
   const broker = await (forward ? checkForward(forward) : checkBroker(paths));
   const settings = inForce(home.settings, broker.status);
   const isFarEnd = forward !== undefined;
-  const machine = await checkMachine({ paths, env, settings, isFarEnd, now: Date.now() });
+  const isVaultOpen = broker.status?.vaultState.state === 'open';
+  const machine = await checkMachine({ paths, env, settings, isFarEnd, isVaultOpen, now: Date.now() });
   const { checkClients } = await import('../doctor/client-checks.ts');
   const clients = await checkClients();
   const all = byImportance([...home.findings, ...broker.findings, ...machine.findings, ...clients]);

@@ -25,6 +25,8 @@ export interface Machine {
   readonly settings: Settings;
   /** KEYTURN_SOCKET names a forward: the broker uses the keychain and the browser of another machine or session. */
   readonly isFarEnd: boolean;
+  /** Of the running broker, whose session may be another one. */
+  readonly isVaultOpen: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -36,7 +38,7 @@ export interface MachineLook {
 }
 
 export async function checkMachine(machine: Machine): Promise<MachineLook> {
-  const { settings, env, isFarEnd } = machine;
+  const { settings, env, isFarEnd, isVaultOpen } = machine;
   const isKeychain =
     settings.vault === 'keychain' || (settings.vault === 'sealed-file' && settings.vaultKey === 'keychain');
   const needsKeychain = isKeychain && !isFarEnd;
@@ -44,7 +46,7 @@ export async function checkMachine(machine: Machine): Promise<MachineLook> {
   return {
     keychain,
     findings: [
-      ...(keychain === undefined ? [] : keychainFindings(keychain)),
+      ...(keychain === undefined || (keychain === 'noBus' && isVaultOpen) ? [] : keychainFindings(keychain)),
       ...(needsKeychain ? moduleFindings() : []),
       ...(isFarEnd ? [] : browserFindings(machine)),
       ...proxyFindings(machine),
