@@ -55,5 +55,5 @@ export async function throwAwayCertificates(): Promise<Certificates> {
       },
     ],
   });
-  return { ca: authority.cert, key: leaf.private, cert: leaf.cert };
+  return { ca: `${authority.cert}\n`, key: leaf.private, cert: leaf.cert };
 }

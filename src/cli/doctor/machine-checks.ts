@@ -179,7 +179,7 @@ function certificateFindings(file: string, now: number): Finding[] {
   } catch (error) {
     return [findingOf('authorities.invalid', error)];
   }
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem.match(/^-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\s*$/gm) ?? [];
   const read = blocks.map(certificate);
   const fix = `put the right file there, then: keyturn settings set extraAuthorities ${shellWord(file)}`;
   if (read.length === 0 || read.includes(undefined)) {

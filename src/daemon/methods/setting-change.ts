@@ -12,6 +12,7 @@ import type { HomeCheck } from '../home/home-check.ts';
 import type { CheckedSetting, SettingsBook } from '../settings/settings-book.ts';
 import { defaultSettings, settingsSchema, trustRequired, wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
+import { requireCertificate } from '../system/authorities.ts';
 
 export interface ChangeParts {
   readonly book: SettingsBook;
@@ -19,15 +20,16 @@ export interface ChangeParts {
   readonly homeCheck: Pick<HomeCheck, 'recordSetting' | 'hasOpenedVault'>;
 }
 
-/** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
+/** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`, `file_unreadable`. */
 export function checkSetting(change: ChangeParts, name: string, value: unknown): CheckedSetting {
   const { book } = change;
   const checked = book.check(name, value);
   if (isAnotherVault(checked, book.current)) refuseOccupied(change);
+  if (name === 'extraAuthorities' && typeof checked.value === 'string') requireCertificate(checked.value);
   return checked;
 }
 
-/** Throws as `checkSetting` and `HomeCheck.approve`, and `file_unreadable`. */
+/** Throws as `checkSetting` and `HomeCheck.approve`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,

@@ -4,7 +4,7 @@
  * Invariants: a file that can't be read is an error, never an empty one. Nothing waits for a pipe or a device: another
  * program can write the name of one into the settings, and the whole broker would wait.
  */
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
 
@@ -25,6 +25,18 @@ export function readExtraAuthorities(file: string): ExtraAuthorities {
   } catch {
     throw new KeyturnError('file_unreadable', `The certificate authorities in ${file} can't be read.`, {
       hint: 'NODE_EXTRA_CA_CERTS (or the setting extraAuthorities) must name a readable PEM file.',
+    });
+  }
+}
+
+/** Throws `file_unreadable` for a file whose first certificate can't be read, too: then none of it is trusted. */
+export function requireCertificate(file: string): void {
+  const { pem } = readExtraAuthorities(file);
+  try {
+    void new X509Certificate(pem);
+  } catch {
+    throw new KeyturnError('file_unreadable', `No certificate can be read in ${file}.`, {
+      hint: 'It must be a PEM file. Each certificate begins on a new line.',
     });
   }
 }
