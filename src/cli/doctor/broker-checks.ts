@@ -146,12 +146,12 @@ function clientFinding({ issuer, clientId, state }: OAuthClient): Finding[] {
 }
 
 function signInFinding({ id, endpoint, account = 'default', state, why, apps }: SignIn): Finding[] {
-  const named = account === 'default' ? '' : ` ${shellOption('account', account)}`;
+  const option = account === 'default' ? '' : ` ${shellOption('account', account)}`;
   return foundIf(
     state === 'signInRequired' && apps.length > 0,
     'signIn.ended',
     `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
-    `keyturn login ${shellWord(endpoint)}${named}   (if you no longer use it: keyturn logout ${id})`,
+    `keyturn login ${shellWord(endpoint)}${option}   (if you no longer use it: keyturn logout ${shellWord(id)})`,
   );
 }
 
@@ -167,13 +167,13 @@ function endFinding(
   const options = [
     ...(scope === undefined ? [] : [shellOption('scope', scope)]),
     ...(apiKey ? ['--api-key'] : []),
-    `--for ${Math.round(lasts / day)}d`,
+    `--for ${shellWord(`${Math.round(lasts / day)}d`)}`,
   ];
   return foundIf(
     decision === 'allow' && !run && lasts > 3 * day && left < 3 * day,
     'permission.ending',
     `The permission of ${quoted(name)} for ${resource} ends ${when(until)}.`,
-    `keyturn app allow ${[shellWord(name), shellWord(resource), ...options].join(' ')}`,
+    `keyturn app allow ${shellWord(name)} ${shellWord(resource)} ${options.join(' ')}`,
   );
 }
 
