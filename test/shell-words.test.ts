@@ -96,13 +96,7 @@ describe('a hint', () => {
       const signIn = { ...rig.signIn(), account: evil };
       const denied = consentDenied('editor', endpoint, signIn);
       expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
-      const asked = {
-        name: 'editor',
-        endpoint,
-        scope: [evil],
-        signIn: undefined,
-        wasDismissed: false,
-      };
+      const asked = { name: 'editor', endpoint, scope: [evil], signIn: undefined, wasDismissed: false };
       expect(typed(consentRequired(asked).hint)).toEqual([
         'app allow',
         'editor',

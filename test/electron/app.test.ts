@@ -67,9 +67,7 @@ describe('one app', () => {
     double.windows[0]?.webContents.emit('will-attach-webview', {
       preventDefault: () => stopped.push('webview'),
     });
-    double.windows[0]?.webContents.emit('will-redirect', {
-      preventDefault: () => stopped.push('redirect'),
-    });
+    double.windows[0]?.webContents.emit('will-redirect', { preventDefault: () => stopped.push('redirect') });
     expect(stopped).toEqual(['download', 'webview', 'redirect']);
     const cancelled = [
       'https://a.example/',

@@ -4,6 +4,8 @@ import { enter, ground, never, refused, tokenRequests } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 const clientSecret = 's3cret-of-the-machine';
+const basic = { authMethod: 'client_secret_basic' } as const;
+
 /** Two servers with issuers of their own, which take the word of one provider. Nobody has signed in anywhere. */
 async function company() {
   const first = await ground();
@@ -21,12 +23,7 @@ async function company() {
   for (const issuer of [authorizationServer, second]) {
     issuer.settings.identityProviders = [provider];
     const idp = { issuer: provider.issuer };
-    await enter(
-      rig,
-      issuer,
-      { grantType: 'id-jag', clientSecret, idp },
-      { authMethod: 'client_secret_basic' },
-    );
+    await enter(rig, issuer, { grantType: 'id-jag', clientSecret, idp }, basic);
   }
   await rig.allow('editor', undefined, other.url);
   return { ...first, provider, second, other };
@@ -117,12 +114,7 @@ describe('the sign-in at the company', () => {
     await rig.ask();
     const idp = { issuer: (await world.openAuthorizationServer({ issuerPath: '/rival' })).issuer };
     await expect(
-      enter(
-        rig,
-        authorizationServer,
-        { grantType: 'id-jag', clientSecret, idp },
-        { authMethod: 'client_secret_basic' },
-      ),
+      enter(rig, authorizationServer, { grantType: 'id-jag', clientSecret, idp }, basic),
     ).rejects.toMatchObject({ reason: 'conflict' });
   });
 });

@@ -117,8 +117,6 @@ it('M-8: a resting MCP server keeps no app from another one of its origin', asyn
   });
   other.bend.answer = () => ({ status: 503, headers: { 'retry-after': '86400' } });
   await rig.allow('toy', undefined, other.url);
-  expect(await refused(rig.ask({ appId: 'toy', resource: other.url }))).toMatchObject({
-    retryAfter: 86_400,
-  });
+  expect(await refused(rig.ask({ appId: 'toy', resource: other.url }))).toMatchObject({ retryAfter: 86_400 });
   expect((await rig.ask()).accessToken).toBeTypeOf('string');
 });

@@ -47,13 +47,9 @@ const kinds: readonly (readonly [string, (server: ProtectedServer) => RequestLis
     'a handler of Node',
     (server) =>
       nodeListener(server, (request, response, { subject, body }) => {
-        const headers = [
-          ...seen(request.headers),
-          ...seen(request.headersDistinct),
-          ...seen(request.rawHeaders),
-        ];
+        const all = [...seen(request.headers), ...seen(request.headersDistinct), ...seen(request.rawHeaders)];
         const raw = request.rawHeaders.map((text) => text.toLowerCase());
-        response.end(JSON.stringify({ subject, body, headers: [...headers, ...raw] }));
+        response.end(JSON.stringify({ subject, body, headers: [...all, ...raw] }));
       }),
   ],
   [

@@ -14,14 +14,7 @@ const finding = {
 } as const;
 
 function fileOf(scope: 'user' | 'project'): SurveyedConfig {
-  const config = {
-    client: 'cursor',
-    title: 'Cursor',
-    scope,
-    file: '/x',
-    ways: [],
-    dialect: 'usual',
-  } as const;
+  const config = { client: 'cursor', title: 'C', scope, file: '/x', ways: [], dialect: 'usual' } as const;
   return { config, findings: [finding], text: '', mark: '' };
 }
 

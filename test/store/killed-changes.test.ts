@@ -3,15 +3,7 @@ import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { AuthorityBroker } from '../support/homes/authority-home.ts';
-import {
-  change,
-  changes,
-  killedChange,
-  kills,
-  opened,
-  other,
-  server,
-} from '../support/processes/killed-change.ts';
+import { change, changes, killed, kills, opened, other, server } from '../support/processes/killed-change.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 function copyOf(folder: string): string {
@@ -41,7 +33,7 @@ it.each(Object.keys(changes))('%s', async (name) => {
   await Promise.all(
     kills.map(async (step, at) => {
       const copy = copyOf(folder);
-      expect(await killedChange(copy, name, step)).toBe('SIGKILL');
+      expect(await killed(copy, name, step)).toBe('SIGKILL');
       const next = await opened(copy);
       expect(stateOf(next), step).toEqual(at < kills.indexOf('sync folder') ? before : after);
       await next.exceptions.set(other, 'audience', true);

@@ -5,13 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { environmentFor } from '../../../src/cli/broker/auto-start.ts';
 
-const always = {
-  PATH: '/bin',
-  LANG: 'C',
-  TZ: 'UTC',
-  XDG_RUNTIME_DIR: '/run/user/1',
-  WAYLAND_DISPLAY: 'wayland-0',
-};
+const always = { PATH: '/bin', LANG: 'C', TZ: 'UTC', XDG_RUNTIME_DIR: '/run/1', WAYLAND_DISPLAY: 'way-0' };
 const atCreation = {
   KEYTURN_VAULT: 'memory',
   KEYTURN_BROWSER: 'firefox',

@@ -41,13 +41,9 @@ describe('a refusal', () => {
   });
 
   it('names the file that the system refused, and none of the error’s text', () => {
-    const error = Object.assign(new Error('ey.secret'), {
-      code: 'EROFS',
-      path: '/a/.config',
-      syscall: 'mkdir',
-    });
+    const error = Object.assign(new Error('ey.secret'), { code: 'EROFS', path: '/a/b', syscall: 'mkdir' });
     expect(refuse(error)).toBe(7);
-    expect(printed.stderr).toMatch(/^keyturn: "\/a\/\.config" can't be used \(EROFS\)\.\n/);
+    expect(printed.stderr).toMatch(/^keyturn: "\/a\/b" can't be used \(EROFS\)\.\n/);
     expect(printed.stderr).not.toContain('secret');
   });
 

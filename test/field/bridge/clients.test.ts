@@ -69,15 +69,7 @@ it('passes an answer on as it came, or in a form that strict clients read', asyn
 const number = fc.oneof(
   fc.bigInt().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
-  fc.constantFrom(
-    '1.0',
-    '1e400',
-    '-0',
-    '0.1000000000000000055511151231257827',
-    '12345678.123456789',
-    '1E5',
-    '2.50',
-  ),
+  fc.constantFrom('1.0', '1e400', '-0', '0.10000000000000000555111', '12345678.123456789', '1E5', '2.50'),
 );
 const text = fc.string({ unit: 'binary' }).map((value) => JSON.stringify(value));
 const { json: anyJson } = fc.letrec<{ json: string }>((tie) => ({

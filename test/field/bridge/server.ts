@@ -8,12 +8,7 @@ export interface Message {
   readonly params?: { readonly [name: string]: unknown };
 }
 
-export type Handle = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  message: Message,
-  raw: string,
-) => void;
+type Handle = (request: IncomingMessage, response: ServerResponse, message: Message, raw: string) => void;
 
 export function result({ id, method, params }: Message): object {
   const results: Record<string, object> = {

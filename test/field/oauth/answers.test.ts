@@ -65,11 +65,7 @@ const usual: GroundOptions = {};
 const date = new Date(Date.now() + 600_000).toISOString();
 const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
   ['a negative lifetime', usual, tokenAnswer((body) => json({ ...body, expires_in: -1 }))],
-  [
-    'an end as a date',
-    usual,
-    tokenAnswer((body) => json({ ...body, expires_in: undefined, expires_at: date })),
-  ],
+  ['a date as end', usual, tokenAnswer((body) => json({ ...body, expires_in: undefined, expires_at: date }))],
   ['spaces around the type', usual, tokenAnswer((body) => json({ ...body, token_type: ' bearer ' }))],
   [
     'a form that is called text',
@@ -92,11 +88,7 @@ const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
     ({ authorizationServer: { server } }) =>
       void server.on('GET', '/.well-known/oauth-authorization-server', json({ error: 'not found' })),
   ],
-  [
-    'empty texts for endpoints',
-    usual,
-    metadata({ revocation_endpoint: '', device_authorization_endpoint: '' }),
-  ],
+  ['empty endpoints', usual, metadata({ revocation_endpoint: '', device_authorization_endpoint: '' })],
   [
     'the document of its root at a location of its metadata',
     { authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] } },

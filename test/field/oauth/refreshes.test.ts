@@ -26,11 +26,7 @@ describe('a refresh that the server refuses in its own words', () => {
     ['a 401 with an empty body', { status: 401 }, true],
     ['a 403', json({ error: { code: 403 } }, 403), true],
     ['a 404 of a removed route', json({}, 404), true],
-    [
-      'a web page',
-      { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>Forbidden</h1>' },
-      false,
-    ],
+    ['a web page', { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>No</h1>' }, false],
     ['a limit that is sent as 400', json({ __type: 'TooManyRequestsException' }, 400), false],
     ['a time to ask again', { ...json({ message: 'later' }, 403), headers: { 'retry-after': '1' } }, false],
     ['a 408', json({}, 408), false],

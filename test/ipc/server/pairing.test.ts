@@ -27,12 +27,7 @@ async function rigWithCards() {
           made += 1;
           return paired;
         });
-      cards.push({
-        request,
-        yes,
-        answer: resolve,
-        no: () => reject(new KeyturnError('pairing_denied', 'no')),
-      });
+      cards.push({ request, yes, answer: resolve, no: () => reject(new KeyturnError('pairing_denied', '')) });
       return promise;
     },
   });

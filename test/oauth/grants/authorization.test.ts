@@ -112,11 +112,7 @@ describe('processAuthorizationResponse', () => {
     ['X-5: a state in capitals', 'state=ST4TE', 'state_mismatch'],
     ['no state beside another issuer', 'code=c&iss=https://evil.example', 'state_mismatch'],
     ['N-2: an issuer without a scheme', 'code=c0de&state=st4te&iss=issuer.example', 'issuer_mismatch'],
-    [
-      'N-2: an issuer with an escape',
-      `code=c0de&state=st4te&iss=https://issuer%252eexample`,
-      'issuer_mismatch',
-    ],
+    ['N-2: an escaped issuer', `code=c0de&state=st4te&iss=https://issuer%252eexample`, 'issuer_mismatch'],
     ['N-2: an issuer with a space', `code=c0de&state=st4te&iss=%20${issuer}`, 'issuer_mismatch'],
     ['X-6: two codes', 'code=c0de&code=c0de&state=st4te', 'login_failed'],
     ['X-6: an issuer twice', `code=c0de&state=st4te&iss=${issuer}&iss=${issuer}`, 'issuer_mismatch'],

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { ofFile } from '../../support/lasting.ts';
 import { portOf } from '../../support/servers/loopback-server.ts';
-import { claimsOf, editor, notes, startServer, tokenRequest } from './rig.ts';
+import { claimsOf, editor, notes, startServer, tokenFor } from './rig.ts';
 
 const company = 'https://company.example';
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -52,7 +52,7 @@ async function assertion(
 }
 
 const redeem = async (signed: string, more: Record<string, string> = {}) =>
-  tokenRequest(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
+  tokenFor(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
 
 describe('an identity assertion', () => {
   it('AS-21: gives a token of its subject for its resource, and no refresh token', async () => {

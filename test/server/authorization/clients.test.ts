@@ -14,7 +14,7 @@ import {
   register,
   signIn,
   startServer,
-  tokenRequest,
+  tokenFor,
 } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 import { portOf } from '../../support/servers/loopback-server.ts';
@@ -262,7 +262,7 @@ describe('a machine client', () => {
       .sign(key);
 
   async function ask(assertion: string, asked: { readonly scope?: string | undefined } = {}) {
-    return tokenRequest(machines, {
+    return tokenFor(machines, {
       grant_type: 'client_credentials',
       client_id: 'robot',
       resource: notes,

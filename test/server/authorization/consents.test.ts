@@ -3,16 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
 import { Consents, type AskedConsent } from '../../../src/server/authorization/consents.ts';
 import type { Browser } from '../browser.ts';
-import {
-  authorizationOf,
-  editor,
-  exchangeOf,
-  notes,
-  refreshOf,
-  startServer,
-  tokenRequest,
-  walk,
-} from './rig.ts';
+import { authorizationOf, editor, exchangeOf, notes, refreshOf, startServer, tokenFor, walk } from './rig.ts';
 import type { Asked } from './rig.ts';
 import { ofFile } from '../../support/lasting.ts';
 
@@ -100,7 +91,7 @@ describe('an app that a user has allowed', () => {
   }
 
   const tokensOf = async ({ authorization, code }: Awaited<ReturnType<typeof authorize>>) =>
-    tokenRequest(rig, exchangeOf(authorization, code));
+    tokenFor(rig, exchangeOf(authorization, code));
 
   it('AS-29: is not asked for again, unless it asks for more, or for the question', async () => {
     const jar = rig.browser();
@@ -117,7 +108,7 @@ describe('an app that a user has allowed', () => {
   it('AS-29: loses its refresh token when the consent is withdrawn', async () => {
     const jar = rig.browser();
     const refresh = async ({ body }: Awaited<ReturnType<typeof tokensOf>>) =>
-      tokenRequest(rig, refreshOf(body['refresh_token'], { client_id: web }));
+      tokenFor(rig, refreshOf(body['refresh_token'], { client_id: web }));
     const first = await refresh(await tokensOf(await authorize(jar)));
     expect(first.status).toBe(200);
     expect(await rig.server.consents('alice')).toContainEqual(

@@ -1,15 +1,7 @@
 /** How long grants and registrations live at the authorization server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
-import {
-  authorizationOf,
-  publicClient,
-  refreshOf,
-  register,
-  signIn,
-  startServer,
-  tokenRequest,
-} from './rig.ts';
+import { authorizationOf, publicClient, refreshOf, register, signIn, startServer, tokenFor } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const storage = memoryStorage();
@@ -27,7 +19,7 @@ const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + secon
 
 it('a sign-in outlives a refresh token if it is used, and ends with it if not', async () => {
   let { body } = await signIn(rig);
-  const refresh = async () => tokenRequest(rig, refreshOf(body['refresh_token']));
+  const refresh = async () => tokenFor(rig, refreshOf(body['refresh_token']));
   for (const seconds of [600, 600, 950]) {
     pass(seconds);
     const answer = await refresh();

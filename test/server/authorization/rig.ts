@@ -114,7 +114,7 @@ export interface TokenAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export async function tokenRequest(
+export async function tokenFor(
   rig: Pick<Rig, 'issuer' | 'request'>,
   form: Readonly<Record<string, string | undefined>>,
 ): Promise<TokenAnswer> {
@@ -174,7 +174,7 @@ export const refreshOf = (token: unknown, more: Record<string, string> = {}): Re
 export async function signIn(rig: Rig, asked: Asked = {}): Promise<TokenAnswer> {
   const authorization = authorizationOf(rig, asked);
   const { code } = await walk(rig, authorization);
-  return tokenRequest(rig, exchangeOf(authorization, code));
+  return tokenFor(rig, exchangeOf(authorization, code));
 }
 
 /** How a request is answered: its status, and where it sends the browser. */

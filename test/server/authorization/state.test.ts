@@ -16,7 +16,7 @@ import type { Storage } from '../../../src/server/authorization/index.ts';
 import { adapterFor } from '../../../src/server/authorization/adapter.ts';
 import { loadOidcProvider } from '../../../src/server/authorization/base/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
-import { notes, redirectUri, refreshOf, register, signIn, startServer, tokenRequest } from './rig.ts';
+import { notes, redirectUri, refreshOf, register, signIn, startServer, tokenFor } from './rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ofTest } from '../../support/lasting.ts';
 
@@ -36,7 +36,7 @@ describe('a server with a database', () => {
     const again = sqliteStorage(file);
     // Another port is another issuer; what counts is that the store still knows the token.
     const next = await startServer({ storage: again });
-    expect((await tokenRequest(next, refreshOf(refresh))).status).toBe(200);
+    expect((await tokenFor(next, refreshOf(refresh))).status).toBe(200);
     await next.close();
     await again.close();
   });
@@ -61,7 +61,7 @@ describe('a server with a database', () => {
       expect(lying.includes(secret)).toBe(false);
     const again = sealedStorage(sqliteStorage(file), [newer, older]);
     const next = await startServer({ storage: again });
-    const answer = await tokenRequest(next, refreshOf(body['refresh_token']));
+    const answer = await tokenFor(next, refreshOf(body['refresh_token']));
     expect(answer.status).toBe(200);
     expect(decodeProtectedHeader(String(answer.body['access_token'])).kid).toBe(
       decodeProtectedHeader(String(body['access_token'])).kid,

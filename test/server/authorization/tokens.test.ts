@@ -14,7 +14,7 @@ import {
   registered,
   signIn,
   startServer,
-  tokenRequest,
+  tokenFor,
   walk,
 } from './rig.ts';
 import type { AuthorizationServerOptions } from '../../../src/server/authorization/index.ts';
@@ -71,7 +71,7 @@ describe('a sign-in at the authorization server', () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
-    const { status, body } = await tokenRequest(rig, exchangeOf(authorization, code));
+    const { status, body } = await tokenFor(rig, exchangeOf(authorization, code));
     expect(status).toBe(200);
     const keys = createLocalJWKSet((await (await rig.request('/jwks')).json()) as never);
     const { payload, protectedHeader } = await jwtVerify(String(body['access_token']), keys, {
@@ -134,7 +134,7 @@ describe('a code', () => {
     const authorization = authorizationOf(rig);
     const { code } = await walk(rig, authorization);
     const form = exchangeOf(authorization, code);
-    return { form, answer: await tokenRequest(rig, { ...form, ...changes }) };
+    return { form, answer: await tokenFor(rig, { ...form, ...changes }) };
   };
 
   it.each([
@@ -152,21 +152,21 @@ describe('a code', () => {
     'AS-9: that is shown for %s is refused, and still good for its own',
     async (_what, asked) => {
       const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
-      const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
+      const other = await tokenFor(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
       expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
       const wrong = new URLSearchParams(Object.entries(form).filter(([name]) => name !== 'resource'));
       for (const resource of asked) wrong.append('resource', resource);
       const refused = await rig.request('/token', { method: 'POST', body: wrong });
       expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-      const right = await tokenRequest(rig, form);
+      const right = await tokenFor(rig, form);
       expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
     },
   );
 
   it('AS-9: that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
-    expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
-    expect((await tokenRequest(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
+    expect((await tokenFor(rig, form)).body['error']).toBe('invalid_grant');
+    expect((await tokenFor(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
       'invalid_grant',
     );
   });
@@ -175,7 +175,7 @@ describe('a code', () => {
 describe('a refresh token', () => {
   it('AS-5: is replaced at each use', async () => {
     const first = await signIn(rig);
-    const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
+    const second = await tokenFor(rig, refreshOf(first.body['refresh_token']));
     expect(second.status).toBe(200);
     expect(second.body['refresh_token']).not.toBe(first.body['refresh_token']);
     expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
@@ -192,10 +192,10 @@ describe('a refresh token', () => {
   it('AS-5: that is used twice ends the one that replaced it', async () => {
     const { own, pass } = await ownServer();
     const first = await signIn(own);
-    const second = await tokenRequest(own, refreshOf(first.body['refresh_token']));
+    const second = await tokenFor(own, refreshOf(first.body['refresh_token']));
     pass(11);
     for (const { body } of [first, second]) {
-      const answer = await tokenRequest(own, refreshOf(body['refresh_token']));
+      const answer = await tokenFor(own, refreshOf(body['refresh_token']));
       expect(answer.body['error']).toBe('invalid_grant');
     }
     expect(own.events).toContainEqual({ kind: 'replayed', clientId: editor, account: 'alice' });
@@ -204,16 +204,16 @@ describe('a refresh token', () => {
   it('AS-5: used by two processes at once gives both the same successor, used once', async () => {
     const { own, pass } = await ownServer();
     const first = refreshOf((await signIn(own)).body['refresh_token']);
-    const answers = await Promise.all([1, 2, 3].map(async () => tokenRequest(own, first)));
+    const answers = await Promise.all([1, 2, 3].map(async () => tokenFor(own, first)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const successors = new Set(answers.map(({ body }) => body['refresh_token']));
     expect(successors.size).toBe(1);
     const [next] = successors;
-    expect((await tokenRequest(own, refreshOf(next))).status).toBe(200);
+    expect((await tokenFor(own, refreshOf(next))).status).toBe(200);
     // A late process still gets the successor; it doesn't become unused again by that.
-    expect((await tokenRequest(own, first)).body['refresh_token']).toBe(next);
+    expect((await tokenFor(own, first)).body['refresh_token']).toBe(next);
     pass(11);
-    expect((await tokenRequest(own, refreshOf(next))).body['error']).toBe('invalid_grant');
+    expect((await tokenFor(own, refreshOf(next))).body['error']).toBe('invalid_grant');
   });
 
   it('is accepted in a JSON request that has null for omitted members', async () => {
@@ -229,7 +229,7 @@ describe('a refresh token', () => {
   it('AS-5: gives no more than was granted', async () => {
     const { body } = await signIn(rig);
     const form = refreshOf(body['refresh_token'], { scope: 'notes:read notes:write' });
-    expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_scope');
+    expect((await tokenFor(rig, form)).body['error']).toBe('invalid_scope');
   });
 
   it.each(wrongResources)(
@@ -240,7 +240,7 @@ describe('a refresh token', () => {
       for (const resource of asked) form.append('resource', resource);
       const refused = await rig.request('/token', { method: 'POST', body: form });
       expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-      const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
+      const answer = await tokenFor(rig, refreshOf(body['refresh_token'], { resource: notes }));
       expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
     },
   );
@@ -248,7 +248,7 @@ describe('a refresh token', () => {
   it('AS-5: of one client is refused from another', async () => {
     const { body } = await signIn(rig);
     const client_id = await registered(rig);
-    const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { client_id }));
+    const answer = await tokenFor(rig, refreshOf(body['refresh_token'], { client_id }));
     expect(answer.body['error']).toBe('invalid_grant');
   });
 
@@ -260,6 +260,6 @@ describe('a refresh token', () => {
     });
     expect(revoked.status).toBe(200);
     expect(rig.events).toContainEqual({ kind: 'revoked', clientId: editor, account: 'alice' });
-    expect((await tokenRequest(rig, refreshOf(body['refresh_token']))).body['error']).toBe('invalid_grant');
+    expect((await tokenFor(rig, refreshOf(body['refresh_token']))).body['error']).toBe('invalid_grant');
   });
 });

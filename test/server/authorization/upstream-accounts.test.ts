@@ -4,16 +4,7 @@ import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { upstreamAccounts } from '../../../src/server/authorization/index.ts';
 import { type Bend, startUpstream } from '../third-party/rig.ts';
-import {
-  authorizationOf,
-  claimsOf,
-  notes,
-  refreshOf,
-  signIn,
-  startServer,
-  tokenRequest,
-  walk,
-} from './rig.ts';
+import { authorizationOf, claimsOf, notes, refreshOf, signIn, startServer, tokenFor, walk } from './rig.ts';
 import { ofFile } from '../../support/lasting.ts';
 
 const certificates = await throwAwayCertificates();
@@ -40,7 +31,7 @@ describe('an account at a real OpenID provider', () => {
   it('AS-28: is the issuer and the subject there, in a token that is refreshed', async () => {
     const { body } = await signIn(rig);
     expect(claimsOf(body['access_token'])['sub']).toBe(`${upstream.issuer}#alice`);
-    expect((await tokenRequest(rig, refreshOf(body['refresh_token']))).status).toBe(200);
+    expect((await tokenFor(rig, refreshOf(body['refresh_token']))).status).toBe(200);
     expect(rig.events).toContainEqual(
       expect.objectContaining({ kind: 'signed_in', account: `${upstream.issuer}#alice` }),
     );

@@ -19,7 +19,7 @@ import {
   refreshOf,
   signIn,
   startServer,
-  tokenRequest,
+  tokenFor,
   walk,
 } from '../authorization/rig.ts';
 
@@ -147,7 +147,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
     expect(await flow.call(access)).toBe(200);
     expect(await second.endSession(session)).toBe('confirmed');
     expect(await flow.call(access)).toBe(401);
-    expect((await tokenRequest(flow, refreshOf(refresh))).body['error']).toBe('invalid_grant');
+    expect((await tokenFor(flow, refreshOf(refresh))).body['error']).toBe('invalid_grant');
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 });
@@ -163,7 +163,7 @@ describe.runIf(postgres)('two authorization servers on one PostgreSQL database',
     const [rig] = rigs;
     const twice = async (form: Readonly<Record<string, string>>) => {
       const callers = [...rigs, ...rigs, ...rigs];
-      const answers = await Promise.all(callers.map(async (each) => tokenRequest(each, form)));
+      const answers = await Promise.all(callers.map(async (each) => tokenFor(each, form)));
       expect(answers.filter(({ status }) => status !== 200).map(({ body }) => body['error'])).toEqual(
         answers.slice(1).map(() => 'invalid_grant'),
       );

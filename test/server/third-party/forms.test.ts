@@ -32,7 +32,7 @@ async function start(
   state.bend = bend;
 }
 
-const tokenRequest = () => flow.upstream.state.requests.find(({ path }) => /token|access/.test(path));
+const tokenFor = () => flow.upstream.state.requests.find(({ path }) => /token|access/.test(path));
 
 it('an upstream like GitHub signs in with a form answer and commas between scopes', async () => {
   await start('github', '/access_token', () => 'access_token=gho&scope=read%2Cwrite&token_type=bearer');
@@ -122,12 +122,9 @@ it('an upstream like Notion gets Basic and JSON, and gives no refresh token', as
   const changes = { clientId: 'a-b.c', scopes: { 'notes:read': [], 'notes:write': [] } };
   await start('notion', '/v1/oauth/token', () => said, changes);
   expect(await flow.call((await signIn(flow)).access)).toBe(200);
-  const [, pair = ''] = tokenRequest()?.authorization?.split(' ') ?? [];
+  const [, pair = ''] = tokenFor()?.authorization?.split(' ') ?? [];
   expect(Buffer.from(pair, 'base64').toString()).toMatch(/^a-b\.c:the\+secret/);
-  expect(JSON.parse(tokenRequest()?.body ?? '')).toMatchObject({
-    grant_type: 'authorization_code',
-    code: 'c',
-  });
+  expect(JSON.parse(tokenFor()?.body ?? '')).toMatchObject({ grant_type: 'authorization_code', code: 'c' });
 });
 
 it('an upstream without PKCE is refused unless its form allows it', async () => {

@@ -20,7 +20,7 @@ import {
   exchangeOf,
   notes,
   redirectUri,
-  tokenRequest,
+  tokenFor,
 } from '../authorization/rig.ts';
 import { Browser } from '../browser.ts';
 
@@ -280,7 +280,7 @@ export interface Tokens {
 export async function signIn(flow: Flow, asked: Asked = {}): Promise<Tokens> {
   const { authorization, back } = await authorize(flow, asked);
   if (!back.has('code')) throw new Error(`no code: ${back.toString()}`);
-  const { body } = await tokenRequest(flow, exchangeOf(authorization, back.get('code')));
+  const { body } = await tokenFor(flow, exchangeOf(authorization, back.get('code')));
   const access = String(body['access_token']);
   const claims = claimsOf(access);
   return { access, refresh: String(body['refresh_token']), claims, session: String(claims['sid']) };

@@ -1,7 +1,7 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
-import { editor, refreshOf, tokenRequest } from '../authorization/rig.ts';
+import { editor, refreshOf, tokenFor } from '../authorization/rig.ts';
 import { checkedToken, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
@@ -30,7 +30,7 @@ describe('a session', () => {
     flow.clock.ahead = 61;
     expect(await flow.call(access)).toBe(401);
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-    expect(await tokenRequest(flow, refreshOf(refresh))).toMatchObject({
+    expect(await tokenFor(flow, refreshOf(refresh))).toMatchObject({
       status: 400,
       body: { error: 'invalid_grant' },
     });
@@ -69,10 +69,10 @@ describe('a session', () => {
     flow.clock.ahead = 121;
     expect(await flow.call(access)).toBe(503);
     const form = refreshOf(refresh);
-    expect((await tokenRequest(flow, form)).body['error']).toBe('temporarily_unavailable');
+    expect((await tokenFor(flow, form)).body['error']).toBe('temporarily_unavailable');
     bend({});
     flow.clock.ahead = 130;
-    expect((await tokenRequest(flow, form)).status).toBe(200);
+    expect((await tokenFor(flow, form)).status).toBe(200);
   });
 
   it('TP-8: ends where a renewal brings fewer scopes', async () => {
@@ -151,10 +151,10 @@ describe('a revocation', () => {
   it('TP-3: a refresh token used twice ends session and upstream tokens', async () => {
     const { refresh, session } = await signIn(flow);
     const form = refreshOf(refresh);
-    const { body } = await tokenRequest(flow, form);
+    const { body } = await tokenFor(flow, form);
     // Past the grace for two refreshes at once.
     flow.clock.ahead += 11;
-    expect((await tokenRequest(flow, form)).status).toBe(400);
+    expect((await tokenFor(flow, form)).status).toBe(400);
     await expect.poll(async () => flow.server.receipt(session)).toBe('confirmed');
     expect(await flow.call(body['access_token'])).toBe(401);
   });

@@ -7,7 +7,7 @@
 import { consentPage, signInPage } from './pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';
 import { findClient } from './client-authentication.ts';
-import { type BentClient, type Parts, Refusal, refuseRepeated, scopesOf } from './parties.ts';
+import { type BentClient, type Parts, Refusal, once, scopesOf } from './parties.ts';
 import { randomValue } from './token-store.ts';
 
 /** RFC 8252 §7.3 speaks of addresses; `localhost` is a name. */
@@ -85,7 +85,7 @@ function errorOf(
   const { query, form } = request;
   if (form.get('decision') === 'deny') return { error: 'access_denied' };
   try {
-    refuseRepeated(query);
+    once(query);
   } catch (error) {
     if (error instanceof Refusal) return { error: error.error, error_description: error.message };
     throw error;

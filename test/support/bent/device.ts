@@ -2,15 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
-import {
-  answerJson,
-  type BentClient,
-  type Parts,
-  Refusal,
-  refuseRepeated,
-  required,
-  scopesOf,
-} from './parties.ts';
+import { answerJson, type BentClient, type Parts, Refusal, once, required, scopesOf } from './parties.ts';
 import type { Json } from './jwt.ts';
 import { type DeviceRequest, issueWithRefresh, randomValue, requestedResources } from './token-store.ts';
 
@@ -22,7 +14,7 @@ const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 
 export function answerDeviceRequest(parts: Parts, request: RecordedRequest): Answer {
   return answerJson(parts, request, { answer: parts.bend.deviceAnswer }, () => {
-    refuseRepeated(request.form);
+    once(request.form);
     const client = authenticate(parts, request);
     if (client.grantTypes?.includes('urn:ietf:params:oauth:grant-type:device_code') === false) {
       throw new Refusal('unauthorized_client', 'the client did not register the device grant');

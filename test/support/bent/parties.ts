@@ -179,7 +179,7 @@ export function answerJson(
 }
 
 /** RFC 6749 §3.1, §3.2: a parameter comes once; `resource` may come more often (RFC 8707 §2). */
-export function refuseRepeated(parameters: URLSearchParams): void {
+export function once(parameters: URLSearchParams): void {
   for (const name of new Set(parameters.keys())) {
     if (name !== 'resource' && parameters.getAll(name).length > 1) {
       throw new Refusal('invalid_request', `${name} is repeated`);

@@ -3,15 +3,7 @@ import { z } from 'zod';
 import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
 import type { Json } from './jwt.ts';
-import {
-  answerJson,
-  authMethods,
-  type BentClient,
-  type Parts,
-  Refusal,
-  refuseRepeated,
-  required,
-} from './parties.ts';
+import { answerJson, authMethods, type BentClient, type Parts, Refusal, once, required } from './parties.ts';
 import { type BentGrant, randomValue, validToken } from './token-store.ts';
 
 const registrationRequest = z.looseObject({
@@ -77,7 +69,7 @@ function register(parts: Parts, asked: AskedRegistration): Json {
 /** RFC 7009 §2.2: an unknown token is no error. A refresh token takes its whole grant along. */
 export function answerRevocation(parts: Parts, request: RecordedRequest): Answer {
   return answerJson(parts, request, { answer: parts.bend.revocationAnswer }, () => {
-    refuseRepeated(request.form);
+    once(request.form);
     const client = authenticate(parts, request);
     const token = required(request.form, 'token');
     const access = parts.store.accessTokens.get(token);

@@ -9,15 +9,7 @@ import type { Answer, RecordedRequest } from './server.ts';
 import { exchangeToken, redeemAssertion } from './assertion-grants.ts';
 import { authenticate } from './client-authentication.ts';
 import { pollDevice } from './device.ts';
-import {
-  answerJson,
-  type BentClient,
-  type Parts,
-  Refusal,
-  refuseRepeated,
-  required,
-  scopesOf,
-} from './parties.ts';
+import { answerJson, type BentClient, type Parts, Refusal, once, required, scopesOf } from './parties.ts';
 import { decodeJwt, type Json, verifyJwt } from './jwt.ts';
 import { isSpent, issue, issueWithRefresh, newRefreshToken, requestedResources } from './token-store.ts';
 
@@ -53,7 +45,7 @@ async function served(parts: Parts, request: RecordedRequest): Promise<Answer> {
   if (instead !== undefined) return instead;
   const { tokenAnswer: answer, tokenError: error } = parts.bend;
   return answerJson(parts, request, { answer, error }, () => {
-    refuseRepeated(request.form);
+    once(request.form);
     const client = authenticate(parts, request);
     const grantType = required(request.form, 'grant_type');
     const handler = handlers[grantType];

@@ -62,7 +62,7 @@ export const opened = (folder: string, keychain = keychainOf(folder)): Promise<A
   startOn(folder, new ItemVault({ kind: 'keychain', store: keychain, ...fresh }));
 
 /** Resolves to the signal that ended it. */
-export function killedChange(folder: string, name: string, at: string): Promise<unknown> {
+export function killed(folder: string, name: string, at: string): Promise<unknown> {
   const child = spawn(process.execPath, [import.meta.filename, folder, name, at], { stdio: 'inherit' });
   return new Promise((resolve) => {
     child.on('close', (_, by) => resolve(by));

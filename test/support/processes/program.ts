@@ -9,16 +9,7 @@ import { ofTest } from '../lasting.ts';
 type Library = typeof import('../../../src/client/index.ts');
 
 /** A path in a variable: the compiler must not look for what may not be built yet. */
-const built: string = path.join(
-  import.meta.dirname,
-  '..',
-  '..',
-  '..',
-  'dist',
-  'client',
-  'client',
-  'index.js',
-);
+const built = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'client', 'client', 'index.js');
 
 export async function library(): Promise<Library> {
   return (await import(built)) as Library;

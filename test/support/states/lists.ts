@@ -12,7 +12,7 @@ export const many = (count: number): number[] => Array.from({ length: count }, (
 
 export const withStatus = (fields: Partial<Status>): Lists => ({ status: { ...exampleStatus, ...fields } });
 /** To another machine, and to a sandbox of this one. */
-export const forwarding: Lists = {
+export const forward: Lists = {
   ...withStatus({ forwards: 2 }),
   'forward.list': {
     forwards: [

@@ -8,18 +8,7 @@ import type { ChannelName, Envelope } from '../../../electron/bridge/channels.ts
 import type { window as english } from '../../../words/en/window.ts';
 import type { Answer } from '../electron/window-page.ts';
 import { ago, ahead, exampleAnswer, exampleQuestions, exampleStatus, hour } from '../homes/example-desk.ts';
-import {
-  empty,
-  forwarding,
-  long,
-  many,
-  refusal,
-  troubled,
-  vault,
-  waiting,
-  withStatus,
-  wrong,
-} from './lists.ts';
+import { empty, forward, long, many, refusal, troubled, vault, waiting, withStatus, wrong } from './lists.ts';
 import { exampleLook } from '../homes/example-setup.ts';
 import type { Lists } from './lists.ts';
 import { longBreath, oneBreath, questions } from './questions.ts';
@@ -121,7 +110,7 @@ const mainStates: readonly DeskState[] = [
   })),
   ...statesAt(
     'apps',
-    forwarding,
+    forward,
     ['apps-forwards', '#forwards-title'],
     ['end-forward', 'dialog', [({ forwards }) => forwards.endOf]],
   ),
