@@ -96,13 +96,8 @@ describe('a hint', () => {
       const signIn = { ...rig.signIn(), account: evil };
       const denied = consentDenied('editor', endpoint, signIn);
       expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
-      const asked = { name: 'editor', endpoint, scope: [evil], signIn: undefined, wasDismissed: false };
-      expect(typed(consentRequired(asked).hint)).toEqual([
-        'app allow',
-        'editor',
-        endpoint,
-        { scope: [evil] },
-      ]);
+      const ask = { name: 'editor', endpoint, scope: [evil], signIn: undefined, wasDismissed: false };
+      expect(typed(consentRequired(ask).hint)).toEqual(['app allow', 'editor', endpoint, { scope: [evil] }]);
       const addIt = ['login', endpoint, { account: evil }];
       expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
       const wanted = { appId: 'editor', endpoint, account: evil };

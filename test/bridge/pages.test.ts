@@ -15,11 +15,7 @@ const url = 'https://pay.example/checkout?order=7';
 const message = 'Pay first';
 const elicitationId = 'e1';
 
-const form = {
-  mode: 'form',
-  message: 'Which?',
-  requestedSchema: { type: 'object', properties: {} },
-} as const;
+const form = { mode: 'form', message: 'Why?', requestedSchema: { type: 'object', properties: {} } } as const;
 
 /** Asks by requests of its own. */
 function statefulShop(): McpServer {

@@ -40,13 +40,7 @@ describe('the token', () => {
   test('no API key goes to a URL outside its path, and none counts as refused', async () => {
     const { origin } = await startHttp(() => [401]);
     const named = `${origin}/messages?id=1`;
-    const key = {
-      kind: 'apiKey',
-      apiKeyId: 'k1',
-      header: 'x-key',
-      value: 'secret-key',
-      resource: `${origin}/api`,
-    };
+    const key = { kind: 'apiKey', apiKeyId: 'k1', header: 'x-key', value: 'key', resource: `${origin}/api` };
     const options = { kinds: ['token', 'apiKey'], alsoAt: () => named } as const;
     const { authorized, calls } = await startFetch(origin, options, { tokens: [key] });
     await expect(authorized(named)).rejects.toMatchObject({ reason: 'resource_mismatch' });

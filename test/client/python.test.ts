@@ -48,12 +48,7 @@ test('exits as the command does', async () => {
 test.each<Record<string, string>>([
   { KEYTURN_HOME: '/srv/keyturn', HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
   { HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
-  {
-    HOME: '/home/ann',
-    XDG_RUNTIME_DIR: 'relative',
-    XDG_CONFIG_HOME: 'relative',
-    XDG_STATE_HOME: '/var/state',
-  },
+  { HOME: '/home/ann', XDG_RUNTIME_DIR: 'relative', XDG_CONFIG_HOME: 'relative', XDG_STATE_HOME: '/state' },
 ])('looks where a broker with this environment lies: %o', async (env) => {
   const code = 'import keyturn, os; print(*keyturn._home_folders(os.environ), sep="\\n")';
   const { config, state, run } = homePaths(env, 'linux');

@@ -57,11 +57,7 @@ function problemOf({ words, isCommand }: Printed): string | undefined {
   return statement ? optionProblem(statement, words, line) : undefined;
 }
 
-function optionProblem(
-  { options, launches }: Statement,
-  words: readonly string[],
-  line: string,
-): string | undefined {
+function optionProblem({ options, launches }: Statement, words: readonly string[], line: string) {
   const end = launches ? words.indexOf('--') : -1;
   const known = [...Object.keys(options), ...common];
   const letters = Object.values(options).flatMap(({ short }) => short ?? []);

@@ -86,17 +86,10 @@ async function end(child: ChildProcess, gone: Promise<void>): Promise<void> {
 /** The home's own, what leads to this machine's screen, and folders for what Chromium and its libraries write. */
 function environment({ env }: TestHome, folder: string): NodeJS.ProcessEnv {
   const { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY } = process.env;
-  const folders = ['CONFIG', 'CACHE', 'DATA'].map(
+  const dirs = ['CONFIG', 'CACHE', 'DATA'].map(
     (kind) => [`XDG_${kind}_HOME`, path.join(folder, kind)] as const,
   );
-  for (const [, made] of folders) mkdirSync(made, { mode: 0o700 });
+  for (const [, made] of dirs) mkdirSync(made, { mode: 0o700 });
   const KEYTURN_TEST_SOCKET = path.join(folder, 'entry');
-  return {
-    DISPLAY,
-    WAYLAND_DISPLAY,
-    XAUTHORITY,
-    ...env,
-    ...Object.fromEntries(folders),
-    KEYTURN_TEST_SOCKET,
-  };
+  return { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, ...env, ...Object.fromEntries(dirs), KEYTURN_TEST_SOCKET };
 }

@@ -77,11 +77,7 @@ export type Group = ReturnType<typeof openGroup>;
  * Starts the app on this home; it ends with the test, unless told otherwise. Where the app asks at its start about the
  * settings that the home is made with, the user approves.
  */
-export async function openApp(
-  home: TestHome,
-  args: readonly string[] = [],
-  atEnd: AtEnd = onTestFinished,
-): Promise<App> {
+export async function openApp(home: TestHome, args: readonly string[] = [], atEnd: AtEnd = onTestFinished) {
   const isAsked = asksAtStart(home);
   const opened = binary === undefined ? overDouble : await openBinary(binary, home, args, atEnd);
   if (binary === undefined) await startInDouble(home, args, {}, {}, atEnd);

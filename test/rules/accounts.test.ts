@@ -19,11 +19,7 @@ async function bobAtThePage(): Promise<Ground> {
   return all;
 }
 
-async function answered(
-  { rig }: Ground,
-  kind: 'account' | 'allow',
-  answer: 'approve' | 'deny',
-): Promise<void> {
+async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'approve' | 'deny') {
   rig.parts.approvalRequests.answer((await rig.question(kind)).id, answer);
 }
 

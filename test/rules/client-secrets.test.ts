@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json, type Answer, type RecordedRequest } from '../support/bent/server.ts';
-import { anHour, enter, ground, refused, tokenRequests, states, type GroundOptions } from './ground.ts';
+import { hour, enter, ground, refused, tokenRequests, states, type GroundOptions } from './ground.ts';
 
 /** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
 function secretIn({ headers, form }: RecordedRequest): string {
@@ -34,12 +34,12 @@ describe('a client secret at a server that', () => {
     const { rig, authorizationServer, restarted } = await ground({ authorization });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
     expect(rig.pages).toHaveLength(1);
     const again = await restarted();
-    again.clock.advance(anHour);
+    again.clock.advance(hour);
     await again.ask({ interaction: 'never' });
     await revokeSignIn(again.parts, again.signIn());
     const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
@@ -57,7 +57,7 @@ describe('a client secret at a server that', () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     const sent = tokenRequests(authorizationServer).map(secretIn);
     expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
@@ -75,7 +75,7 @@ describe('a client secret at a server that', () => {
     const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
     authorizationServer.bend.tokenRequest = ({ form }) => (form.has('client_id') ? undefined : answer);
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     const sent = tokenRequests(authorizationServer);
     expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
@@ -127,7 +127,7 @@ describe('a client secret at a server that', () => {
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.has('client_secret') ? undefined : json({ message: 'Required parameter: client_secret' }, 422);
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([first, 'body s', 'body s']);
   });
@@ -137,7 +137,7 @@ describe('a client secret at a server that', () => {
     authorizationServer.bend.registrationAnswer = (reply) =>
       json({ ...reply.body, token_endpoint_auth_method: 'client_secret_post' }, reply.status);
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['body s', 's', 's']);
   });
@@ -177,7 +177,7 @@ it('a second form that is an invalid request says nothing about the refresh toke
   let tries = 0;
   authorizationServer.bend.tokenRequest = () =>
     json({ error: (tries += 1) === 1 ? 'invalid_client' : 'invalid_request' }, 401);
-  rig.clock.advance(anHour);
+  rig.clock.advance(hour);
   expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
   expect(tries).toBe(2);
   expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('OAuth client') });

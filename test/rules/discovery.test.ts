@@ -206,15 +206,13 @@ describe('the metadata of an authorization server', () => {
   });
 });
 
+const kept = (seconds: number) => ({ 'cache-control': `max-age=${seconds}` });
+
 describe('metadata', () => {
   it('M-7: keeps metadata as long as its HTTP headers say', async () => {
     const { rig, world, authorizationServer } = await ground({ authorization: { accessTokenLifetime: 30 } });
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
-    authorizationServer.server.on(
-      'GET',
-      serverDocument,
-      json(document, 200, { 'cache-control': 'max-age=60' }),
-    );
+    authorizationServer.server.on('GET', serverDocument, json(document, 200, kept(60)));
     await rig.ask();
     const asked = (): number => authorizationServer.server.asked(serverDocument).length;
     const before = asked();
@@ -230,11 +228,7 @@ describe('metadata', () => {
   it('M-7: each sign-in asks for metadata anew, however long it may be kept', async () => {
     const { rig, world, authorizationServer } = await ground();
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
-    authorizationServer.server.on(
-      'GET',
-      serverDocument,
-      json(document, 200, { 'cache-control': 'max-age=9999' }),
-    );
+    authorizationServer.server.on('GET', serverDocument, json(document, 200, kept(9999)));
     await rig.login();
     const before = authorizationServer.server.asked(serverDocument).length;
     await rig.login();

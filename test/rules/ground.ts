@@ -95,7 +95,7 @@ export function tokenRequests(
 }
 
 /** Milliseconds: then an access token is over. */
-export const anHour = 3_600_000;
+export const hour = 3_600_000;
 
 /** Milliseconds: longer than the longest backoff. */
 export const aWhile = 301_000;
@@ -109,7 +109,7 @@ export async function refusing(answer: Answer, options?: GroundOptions): Promise
   const all = await ground(options);
   await all.rig.ask();
   all.authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-  all.rig.clock.advance(anHour);
+  all.rig.clock.advance(hour);
   return all;
 }
 

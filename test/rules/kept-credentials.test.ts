@@ -1,7 +1,7 @@
 /** What servers answer when something goes wrong, row by row: none of it costs the credentials that are there. */
 import { expect, it } from 'vitest';
 import { cutOff, html, json, type Answer } from '../support/bent/server.ts';
-import { anHour, ground, keptItem, never, refused } from './ground.ts';
+import { hour, ground, keptItem, never, refused } from './ground.ts';
 
 const form: Answer = {
   status: 400,
@@ -32,7 +32,7 @@ it.each(answers)('T-3: a sign-in survives a new one whose code gets %s', async (
   expect(rig.signIn().state).toEqual({ kind: 'active' });
   authorizationServer.bend.tokenRequest = undefined;
   const pages = rig.pages.length;
-  rig.clock.advance(anHour);
+  rig.clock.advance(hour);
   expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   expect(rig.pages).toHaveLength(pages);
 });

@@ -4,7 +4,7 @@ import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json, type RecordedRequest } from '../support/bent/server.ts';
-import { anHour, ground, never, refused, reject, scopeOf, tokenRequests, use } from './ground.ts';
+import { hour, ground, never, refused, reject, scopeOf, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 const reader = { appId: 'reader', ...never } as const;
@@ -15,7 +15,7 @@ async function narrowed(narrowing: 'forGood' | 'endsOthers' = 'forGood'): Promis
   await all.rig.login({ scope: ['read', 'admin'] });
   await all.rig.allow('reader', ['read']);
   expect((await all.rig.ask(reader)).scope).toEqual(['read']);
-  all.rig.clock.advance(anHour);
+  all.rig.clock.advance(hour);
   return all;
 }
 
@@ -37,7 +37,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(rig.pages).toHaveLength(1);
     expect((await rig.ask({ scope: ['admin'] })).scope).toEqual(['read', 'admin']);
     expect(rig.pages).toHaveLength(2);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     expect(explainSignIn(rig.parts, rig.signIn()).now).toContain('It is usable');
   });
@@ -45,7 +45,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
   it('W-9: is noticed, and remembered over restarts', async () => {
     const { rig, restarted } = await narrowed();
     const second = await restarted();
-    second.clock.advance(anHour);
+    second.clock.advance(hour);
     expect(await refused(second.ask(never))).toMatchObject({
       message: expect.stringContaining('took admin'),
     });
@@ -63,7 +63,7 @@ describe('an issuer that was seen to narrow for good', () => {
     const all = await narrowed();
     const { rig } = all;
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     const before = scopesAsked(all).length;
     const error = await refused(rig.ask(reader));
     expect(error).toMatchObject({
@@ -81,7 +81,7 @@ describe('an issuer that was seen to narrow for good', () => {
     const all = await narrowed();
     const { rig, restarted } = all;
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     const before = scopesAsked(all).length;
     const [shared] = rig.parts.signIns.all();
     expect((await rig.ask({ appId: 'reader' })).scope).toEqual(['read']);
@@ -93,7 +93,7 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(explainSignIn(rig.parts, own ?? expect.fail()).now).toContain('by "reader" alone');
     const after = await restarted();
     for (let n = 0; n < 3; n += 1) {
-      after.clock.advance(anHour);
+      after.clock.advance(hour);
       expect((await after.ask(never)).scope).toEqual(['read', 'admin']);
       expect((await after.ask(reader)).scope).toEqual(['read']);
     }
@@ -108,7 +108,7 @@ describe('an issuer that was seen to narrow for good', () => {
   it('opens no page if the user ended the narrow program’s own sign-in', async () => {
     const { rig } = await narrowed();
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask({ appId: 'reader' });
     const own = rig.parts.signIns.all().find(({ purpose }) => purpose);
     rig.clock.advance(1000);
@@ -126,9 +126,9 @@ describe('an issuer that was seen to narrow for good', () => {
     await rig.login({ scope: ['openid', 'read', 'admin'] });
     await rig.allow('reader', ['openid', 'read']);
     await rig.ask(reader);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     authorizationServer.settings.subject = 'mallory';
     expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.signIn().account).toBe('alice');
@@ -145,7 +145,7 @@ describe('a server that ends the other access token at a refresh', () => {
     expect((await use(all, ended.accessToken)).status).toBe(401);
     reject(rig, ended);
     const full = await rig.ask(never);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect(await refused(rig.ask(reader))).toMatchObject({ reason: 'scope_insufficient' });
     const narrow = await rig.ask({ appId: 'reader' });
     expect(rig.pages).toHaveLength(2);
@@ -153,7 +153,7 @@ describe('a server that ends the other access token at a refresh', () => {
     expect(full.tokenId).not.toBe(again.tokenId);
     for (const token of [narrow, again]) expect((await use(all, token.accessToken)).status).toBe(200);
     const after = await restarted();
-    after.clock.advance(anHour);
+    after.clock.advance(hour);
     const [one, other] = [await after.ask(never), await after.ask(reader)];
     for (const token of [one, other]) expect((await use(all, token.accessToken)).status).toBe(200);
   });
@@ -165,15 +165,15 @@ describe('a server that ends the other access token at a refresh', () => {
     await rig.allow('reader', ['read']);
     await rig.allow('third', ['read']);
     const third = { appId: 'third', ...never };
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     const good = await rig.ask(reader);
     await rig.ask(never);
     rig.broker.rejections.reject({ appId: 'reader', token: { tokenId: good.tokenId } });
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask(never);
     expect(await refused(rig.ask(third))).toMatchObject({ reason: 'scope_insufficient' });
     expect(rig.signIn().lostScope).toBeUndefined();
-    rig.clock.advance(24 * anHour);
+    rig.clock.advance(24 * hour);
     expect((await rig.ask(third)).scope).toEqual(['read']);
   });
 });
@@ -200,13 +200,13 @@ it.each([
   const { rig, authorizationServer } = all;
   await rig.login({ scope: ['read', 'admin'] });
   await rig.allow('reader', ['read']);
-  rig.clock.advance(anHour);
+  rig.clock.advance(hour);
   if (_what.startsWith('after')) await rig.ask(reader);
   await first(all);
   const less = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
   authorizationServer.bend.tokenAnswer = ({ body }, request) =>
     json(less(request) ? { ...body, scope: 'read' } : body);
-  rig.clock.advance(anHour);
+  rig.clock.advance(hour);
   expect((await rig.ask(never)).scope).toEqual(['read']);
   expect(rig.signIn()).toMatchObject({ scope: ['read'], state: { kind: 'active' } });
   expect(rig.signIn().lostScope).toBeUndefined();

@@ -1,7 +1,7 @@
 /** What a sign-in page is asked to show, at servers that need it and at servers that fail on it. */
 import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
-import { anHour, followed, ground, parameter, refused, stepUp, states } from './ground.ts';
+import { hour, followed, ground, parameter, refused, stepUp, states } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 const openid = ['openid', 'read'];
@@ -63,10 +63,10 @@ describe('a page for consent', () => {
     const { rig } = all;
     await rig.ask();
     expect(rig.signIn().hasRefreshToken).toBe(false);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask();
     expect(rig.signIn().hasRefreshToken).toBe(true);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask({ interaction: 'never' });
     await rig.ask(stepUp('write'));
     expect(rig.signIn().hasRefreshToken).toBe(true);
@@ -85,7 +85,7 @@ describe('a page for consent', () => {
     const all = await ground({ authorization: { ...provider, refreshTokens: 'never' } });
     for (let n = 0; n < 4; n += 1) {
       await all.rig.ask();
-      all.rig.clock.advance(anHour);
+      all.rig.clock.advance(hour);
     }
     expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import { json, type Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import { aWhile, anHour, enter, ground, keptItem, never, refreshes, refused, refusing } from './ground.ts';
+import { aWhile, hour, enter, ground, keptItem, never, refreshes, refused, refusing } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
@@ -47,7 +47,7 @@ describe('a refresh that the server refuses', () => {
     expect(refreshes(all)).toBe(3);
     authorizationServer.bend.tokenRequest = undefined;
     await again.login();
-    again.clock.advance(anHour);
+    again.clock.advance(hour);
     expect((await again.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
   });
@@ -56,7 +56,7 @@ describe('a refresh that the server refuses', () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await insisting(rig);
     expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'audience', on: true });
@@ -80,7 +80,7 @@ describe('a refresh that the server refuses', () => {
     await rig.ask();
     for (const code of ['interaction_required', 'login_required']) {
       authorizationServer.server.next('POST', '/token', json({ error: code }, 400));
-      rig.clock.advance(anHour);
+      rig.clock.advance(hour);
       const error = await refused(rig.ask(never));
       expect(error).toMatchObject({ reason: 'login_failed', hint: expect.stringContaining('Sign in again') });
       rig.clock.advance(aWhile);
@@ -99,7 +99,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.has('scope') ? json({ error: code }, 400) : undefined;
     const reading = () => refused(rig.ask({ appId: 'reader', ...never }));
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
     // The refresh of the whole sign-in doesn't wait for the end of that pause.
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
@@ -124,12 +124,12 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect(await refused(rig.ask({ appId: 'reader', ...never }))).toMatchObject({ reason, retryAfter: 1 });
     expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     authorizationServer.bend.tokenRequest = () => answer;
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await refused(rig.ask(never));
     expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
   });
@@ -161,20 +161,15 @@ describe('a client that the server no longer takes at a refresh', () => {
     await enter(rig, authorizationServer, { clientSecret: 'first', ...basic }, basic);
     await rig.ask();
     const client = { redirectUris: [], ...basic, clientId: 'by-hand' };
-    authorizationServer.addClient({ ...client, secret: 'second' });
-    rig.clock.advance(anHour);
+    authorizationServer.addClient({ ...client, secret: 'next' });
+    rig.clock.advance(hour);
     expect(await refused(rig.ask(never))).toMatchObject({
       reason: 'client_rejected',
       hint: expect.stringContaining('keyturn oauth-client add'),
     });
     await insisting(rig);
     expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
-    await enter(
-      rig,
-      authorizationServer,
-      { clientSecret: 'second', ...basic },
-      { ...client, secret: 'second' },
-    );
+    await enter(rig, authorizationServer, { clientSecret: 'next', ...basic }, { ...client, secret: 'next' });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
   });

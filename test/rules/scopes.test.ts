@@ -1,6 +1,6 @@
 /** Which scopes a sign-in asks for, where servers and permissions name them in odd places. */
 import { describe, expect, it } from 'vitest';
-import { anHour, ground, refused, reject, scopeOf, stepUp, tokenRequests, type Ground } from './ground.ts';
+import { hour, ground, refused, reject, scopeOf, stepUp, tokenRequests, type Ground } from './ground.ts';
 
 const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
   challenge: { status, bearer: { error: 'insufficient_scope', ...(scope ? { scope: [...scope] } : {}) } },
@@ -118,7 +118,7 @@ describe('offline_access', () => {
     const { rig, authorizationServer } = await narrow();
     const token = await rig.ask();
     expect(token.scope).toContain('read');
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect((await rig.ask()).accessToken).not.toBe(token.accessToken);
     expect(tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'))).toEqual([
       null,

@@ -1,7 +1,7 @@
 /** Where tokens are: each at its own server, in no URL and in no file. */
 import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
-import { anHour, ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
+import { hour, ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
 
 describe('tokens', () => {
   it('A-2 PROMISE-4: are in no URL, from the first sign-in to the revocation', async () => {
@@ -11,7 +11,7 @@ describe('tokens', () => {
     await rig.allow('reader', ['read']);
     await use(all, (await rig.ask({ appId: 'reader' })).accessToken);
     await use(all, (await rig.ask(stepUp('write'))).accessToken);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await use(all, (await rig.ask()).accessToken);
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     const elsewhere = await rigIn(world, other.url);
@@ -46,7 +46,7 @@ describe('tokens', () => {
     ];
     for (const { url } of servers) await rig.allow('editor', undefined, url);
     // The first round signs in, the second refreshes, the third finds the tokens in memory.
-    for (const pause of [0, anHour, 0]) {
+    for (const pause of [0, hour, 0]) {
       rig.clock.advance(pause);
       for (const { url, at } of servers) {
         const { accessToken, issuer } = await rig.ask({ resource: url });
@@ -60,7 +60,7 @@ describe('tokens', () => {
   it('A-5: no request of ours carries a token to the MCP server', async () => {
     const { rig, protectedServer } = await ground();
     await rig.ask();
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     reject(rig, await rig.ask());
     await rig.ask();
     expect(protectedServer.visits.map(({ authorization }) => authorization)).not.toContainEqual(

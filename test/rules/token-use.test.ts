@@ -2,20 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { json, type Answer } from '../support/bent/server.ts';
-import {
-  anHour,
-  ground,
-  isRefresh,
-  keptItem,
-  refused,
-  reject,
-  stepUp,
-  tokenRequests,
-  use,
-} from './ground.ts';
+import { hour, ground, isRefresh, keptItem, refused, reject, stepUp, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-const aDay = 24 * anHour;
+const aDay = 24 * hour;
 
 /** An app that does whatever the MCP server says, until it is refused. */
 async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reason: string }> {
@@ -112,7 +102,7 @@ describe('scopes', () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     await rig.allow('reader', ['read']);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect(await refused(rig.ask({ scope: ['write'], interaction: 'never' }))).toMatchObject({
       reason: 'login_required',
     });
@@ -151,7 +141,7 @@ it.each(deadShapes)(
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     const kept = await keptItem(rig);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(await keptItem(rig)).toEqual(kept);

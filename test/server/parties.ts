@@ -147,8 +147,7 @@ export function rig(from: Issuer, options: Partial<ProtectedServerOptions> = {})
 }
 
 /** What a refusal says of the Bearer scheme. */
-export const challengeOf = (answer: Response) =>
-  bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+export const bearerOf = (answer: Response) => bearerChallenge(answer.headers.get('www-authenticate') ?? '');
 
 /** A part of a JWT, made by hand. */
 export const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -44,14 +44,9 @@ const kinds = async (file: SurveyedConfig, ask?: AskOwner): Promise<(string | un
   );
 
 it('leaves entries whose key isn’t that of the first, and says how to use it', async () => {
-  const next = (as: string) =>
+  const to = (as: string) =>
     expect.stringMatching(new RegExp(`^another entry.*: keyturn connect ${endpoint} --as ${as}$`));
-  expect(await kinds(fileOf(one, two, one, elsewhere))).toEqual([
-    undefined,
-    next('a1'),
-    undefined,
-    next('a3'),
-  ]);
+  expect(await kinds(fileOf(one, two, one, elsewhere))).toEqual([undefined, to('a1'), undefined, to('a3')]);
 });
 
 it('leaves the entries whose key isn’t the stored one', async () => {

@@ -12,12 +12,7 @@ const managers: readonly (readonly [string, version: string, link: string, progr
   ['nvm', '.nvm/versions/node/v24.1.0', '.nvm/current', 'bin/node'],
   ['mise', 'mise/installs/node/24.1.0', 'mise/installs/node/latest', 'bin/node'],
   ['Scoop', 'scoop/apps/nodejs/24.1.0', 'scoop/apps/nodejs/current', 'node'],
-  [
-    'pnpm',
-    'pnpm/5/node_modules/.pnpm/keyturn@0.2.0/node_modules/keyturn',
-    'pnpm/5/node_modules/keyturn',
-    'node',
-  ],
+  ['pnpm', 'pnpm/node_modules/.pnpm/keyturn@0.2.0/node_modules/keyturn', 'pnpm/node_modules/keyturn', 'node'],
 ];
 
 const [brew, nvm, fnm] = [

@@ -316,6 +316,7 @@ describe('keyturn setup', () => {
     for (const word of words) expect(comes).toContain(`"${word}"`);
   });
 
+  const info = '--static-oauth-client-info';
   const left: readonly (readonly [string, object, RegExp])[] = [
     ['a secret in a variable', { url: endpoint, headers: { Authorization: 'Bearer ${T}' } }, /variable/],
     ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL contains a secret/],
@@ -329,8 +330,8 @@ describe('keyturn setup', () => {
     ['http to another machine', { url: 'http://notes.example/mcp' }, /plain http/],
     ['no server’s URL', { url: `${endpoint}#part`, headers: { 'X-Api-Key': secret } }, /fragment/],
     [
-      'a client secret for mcp-remote',
-      { command: 'npx', args: ['mcp-remote', endpoint, '--static-oauth-client-info', `{"x":"${secret}"}`] },
+      'a client secret',
+      { command: 'npx', args: ['mcp-remote', endpoint, info, `{"x":"${secret}"}`] },
       /takes no/,
     ],
   ];
@@ -342,27 +343,19 @@ describe('keyturn setup', () => {
     expect(JSON.stringify(findings)).not.toContain(secret);
   });
 
-  const bearer = `Authorization: Bearer ${secret}`;
+  const token = `Bearer ${secret}`;
+  const bearer = `Authorization: ${token}`;
   const npx = (...args: readonly string[]): object => ({ command: 'npx', args });
   const exposing: readonly (readonly [object, readonly string[]])[] = [
     [{ url: endpoint, oauth: { clientId: 'x', clientSecret: secret } }, ['clientSecret']],
-    [
-      { url: endpoint, scopes: ['x'], http_headers: { Authorization: `Bearer ${secret}` } },
-      ['Authorization'],
-    ],
+    [{ url: endpoint, scopes: ['x'], http_headers: { Authorization: token } }, ['Authorization']],
     [{ url: 'http://192.168.1.5/mcp', headers: { Cookie: secret } }, ['Cookie']],
     [{ url: endpoint, bearer_token: secret }, ['bearer_token']],
     [{ url: `${endpoint}?token=${secret}` }, ['URL']],
     [{ url: endpoint, headers: { Authorization: 'Bearer ${T}', 'X-Key': secret } }, ['X-Key']],
     [npx('-p', 'mcp-remote', 'mcp-remote', endpoint, '--header', bearer), ['Authorization']],
-    [
-      npx('mcp-remote', endpoint, '--static-oauth-client-info', `{"client_secret":"${secret}"}`),
-      ['client_secret'],
-    ],
-    [
-      { ...npx('-p', 'x', 'mcp-remote', endpoint, '--header', 'A:${B}'), env: { B: `Bearer ${secret}` } },
-      ['B'],
-    ],
+    [npx('mcp-remote', endpoint, info, `{"client_secret":"${secret}"}`), ['client_secret']],
+    [{ ...npx('-p', 'x', 'mcp-remote', endpoint, '--header', 'A:${B}'), env: { B: token } }, ['B']],
     [{ command: 'mcp-proxy', args: ['--headers', 'X-Token', secret, endpoint] }, ['X-Token']],
     [{ command: 'bridge', args: [`${endpoint}?api_key=${secret}`] }, ['URL']],
     [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
@@ -382,7 +375,7 @@ describe('keyturn setup', () => {
   });
 
   it('shows no secret among the lines that go', () => {
-    const entry = { url: endpoint, headers: { Authorization: `Bearer ${secret}` } };
+    const entry = { url: endpoint, headers: { Authorization: token } };
     const short = { url: endpoint, headers: { 'X-Api-Key': 'short1' } };
     const text = JSON.stringify({ mcpServers: { notes: entry, short } }, undefined, 2);
     const shown = shownOf(text).join('\n');
@@ -422,13 +415,9 @@ describe('keyturn setup', () => {
   it('looks below each folder of Claude Code’s entries, and marks their names', () => {
     const servers = { mcpServers: { notes: { type: 'http', url: endpoint } } };
     const text = JSON.stringify({ projects: { '/a': servers, '/b': servers } });
-    const names = read('claude-code', text).findings.map((found) =>
-      found.kind === 'switch' ? found.as : '',
-    );
-    expect(names).toEqual([
-      expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/),
-      expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/),
-    ]);
+    const names = read('claude-code', text).findings.map((one) => (one.kind === 'switch' ? one.as : ''));
+    const name = expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/);
+    expect(names).toEqual([name, name]);
     expect(new Set(names).size).toBe(2);
   });
 

@@ -11,12 +11,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-const quiet = (printed: Partial<Printed>): Printed => ({
+const quiet = (more: Partial<Printed>): Printed => ({
   args: ['list'],
   code: 0,
   stdout: '',
   stderr: '',
-  ...printed,
+  ...more,
 });
 
 describe('a planted secret', () => {

@@ -14,11 +14,7 @@ import { ParamHeaders } from '../../../src/bridge/server/param-headers.ts';
 import { bridged, startBridge, tokenConnection } from '../rig.ts';
 import { addCommonTools } from '../tools.ts';
 
-const question = {
-  mode: 'form',
-  message: 'Which?',
-  requestedSchema: { type: 'object', properties: {} },
-} as const;
+const form = { mode: 'form', message: 'Why?', requestedSchema: { type: 'object', properties: {} } } as const;
 
 function tools(): McpServer {
   const server = new McpServer({ name: 'tools', version: '1.0.0' }, { capabilities: { logging: {} } });
@@ -36,13 +32,10 @@ function statelessTools(): McpServer {
     const { inputResponses, requestState } = context.mcpReq;
     const state = requestState();
     if (state === undefined)
-      return inputRequired({ inputRequests: { first: inputRequired.elicit(question) }, requestState: 'one' });
+      return inputRequired({ inputRequests: { first: inputRequired.elicit(form) }, requestState: 'one' });
     const answered = acceptedContent(inputResponses, 'first') ?? acceptedContent(inputResponses, 'second');
     if (state === 'one')
-      return inputRequired({
-        inputRequests: { second: inputRequired.elicit(question) },
-        requestState: 'two',
-      });
+      return inputRequired({ inputRequests: { second: inputRequired.elicit(form) }, requestState: 'two' });
     return { content: [{ type: 'text', text: `${JSON.stringify(state)} ${JSON.stringify(answered)}` }] };
   });
   return server;
@@ -52,8 +45,8 @@ function statelessTools(): McpServer {
 function statefulTools(): McpServer {
   const server = tools();
   server.registerTool('ask', {}, async (context) => {
-    await context.mcpReq.elicitInput(question);
-    const { content } = await context.mcpReq.elicitInput(question);
+    await context.mcpReq.elicitInput(form);
+    const { content } = await context.mcpReq.elicitInput(form);
     return { content: [{ type: 'text', text: `"two" ${JSON.stringify(content)}` }] };
   });
   return server;

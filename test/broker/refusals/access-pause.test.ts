@@ -54,19 +54,13 @@ describe('a pause of all access', () => {
     await rig.allow('editor', [], apiKeyTarget(key));
     apiKeys.clear();
     const { signal } = new AbortController();
-    const asked = {
-      appId: 'editor',
-      resource: endpoint,
-      interaction: 'never',
-      timeout: 60_000,
-      signal,
-    } as const;
-    const asking = refusal(rig.broker.keyRequests.answer(asked));
+    const ask = { appId: 'editor', resource: endpoint, interaction: 'never', timeout: 6000, signal } as const;
+    const asking = refusal(rig.broker.keyRequests.answer(ask));
     pause.begin({ since: clock.wall() });
     expect(await asking).toMatchObject({ reason: 'paused' });
-    expect(await refusal(rig.broker.keyRequests.answer(asked))).toMatchObject({ reason: 'paused' });
+    expect(await refusal(rig.broker.keyRequests.answer(ask))).toMatchObject({ reason: 'paused' });
     pause.end();
-    expect(await rig.broker.keyRequests.answer(asked)).toMatchObject({ value: 'aKey' });
+    expect(await rig.broker.keyRequests.answer(ask)).toMatchObject({ value: 'aKey' });
   });
 
   it('asks nobody and opens no page for a request that comes meanwhile', async () => {

@@ -24,11 +24,7 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
 const inVault = async ({ vault, signIn }: Rig): Promise<SignInSecret> =>
   JSON.parse(await vault.get(signIn().item ?? '')) as SignInSecret;
 
-const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
-  status,
-  body,
-  headers,
-});
+const page = (status: number, body = '', headers: Record<string, string> = {}) => ({ status, body, headers });
 const html = { 'content-type': 'text/html' };
 
 const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);

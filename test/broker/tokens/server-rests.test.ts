@@ -5,11 +5,7 @@ import { Unreachable } from '../../../src/base/errors.ts';
 import { refusal } from '../rig.ts';
 
 const down = (retryAfter?: number): Unreachable =>
-  new Unreachable(
-    'authorization_server_unreachable',
-    'It is down.',
-    retryAfter === undefined ? {} : { retryAfter },
-  );
+  new Unreachable('authorization_server_unreachable', '', retryAfter === undefined ? {} : { retryAfter });
 
 function world() {
   let now = 0;

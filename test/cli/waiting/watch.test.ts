@@ -73,11 +73,7 @@ describe('a login', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const browserError = 'No browser was opened.';
     const login = async (question: object): Promise<void> =>
-      watchQuestions(
-        brokerWith({ id: 'aaaaaaaa', ...waiting, ...question }),
-        { resource },
-        { earlier: new Set() },
-      );
+      watchQuestions(brokerWith({ id: 'a', ...waiting, ...question }), { resource }, { earlier: new Set() });
     for (const [browser, isTold] of [
       ['true', false],
       [undefined, true],
@@ -104,12 +100,7 @@ describe('a login', () => {
 });
 
 it('an answer without state, and a browser that failed, are told once', async () => {
-  const question: Record<string, unknown> = {
-    id: 'aaaaaaaa',
-    kind: 'signIn',
-    resource: origin,
-    issuer: origin,
-  };
+  const question: Record<string, unknown> = { id: 'aaaa', kind: 'signIn', resource: origin, issuer: origin };
   let change: (method: string) => void = () => undefined;
   const broker = {
     ...brokerWith(question),
@@ -145,13 +136,7 @@ describe('a command that waits for a permission', () => {
   });
 
   it('is told that a sign-in on another device is under way, without its code', async () => {
-    const broker = brokerWith({
-      id: 'bbbbbbbb',
-      kind: 'device',
-      resource: origin,
-      issuer: origin,
-      code: 'AB-CD',
-    });
+    const broker = brokerWith({ id: 'bbb', kind: 'device', resource: origin, issuer: origin, code: 'AB-CD' });
     await watchQuestions(broker, { resource: origin });
     expect(stderr).toContain('waiting for the sign-in at notes.example on another device');
     expect(stderr).not.toContain('AB-CD');

@@ -7,13 +7,7 @@ import type { AppProcesses } from '../../../src/daemon/apps/app-processes.ts';
 import { looseRecords } from '../../broker/rig.ts';
 
 export function approvalsAt(broker: Broker, standing: () => ProcessState = () => 'same'): Approvals {
-  const currentFacts = () => ({
-    run: 'r',
-    verified: true,
-    pid: 7,
-    executable: '/usr/bin/node',
-    nowIs: standing,
-  });
+  const currentFacts = () => ({ run: 'r', verified: true, pid: 7, executable: '/bin/node', nowIs: standing });
   return new Approvals({
     broker,
     proxies: new Proxies(looseRecords()),

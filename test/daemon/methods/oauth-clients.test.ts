@@ -59,15 +59,10 @@ it('no client takes the place of another that a sign-in needs', async () => {
 it('a client keeps its sign-ins and its redirect URI if only its secret changes', async () => {
   const { rig, authorizationServer, entered, set, ids } = await signedIn();
   const [clientId, redirectUris] = ['by-hand', [entered.redirectUri]];
-  authorizationServer.addClient({
-    clientId,
-    redirectUris,
-    secret: 'next',
-    authMethod: 'client_secret_basic',
-  });
+  authorizationServer.addClient({ clientId, redirectUris, secret: 'new', authMethod: 'client_secret_basic' });
   rig.clock.advance(hour);
   expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'client_rejected' });
-  expect(await set('by-hand', 'next')).toMatchObject({ redirectUri: entered.redirectUri });
+  expect(await set('by-hand', 'new')).toMatchObject({ redirectUri: entered.redirectUri });
   expect(ids()).toEqual(['by-hand']);
   await rig.ask({ interaction: 'never' });
 });

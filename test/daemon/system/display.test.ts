@@ -4,19 +4,10 @@ import { BrowserDisplay } from '../../../src/daemon/system/display.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 
 test('the display of the owner’s command replaces all of the broker’s own', () => {
-  const display = new BrowserDisplay({
-    PATH: '/bin',
-    DISPLAY: ':0',
-    XAUTHORITY: '/old',
-    XDG_RUNTIME_DIR: '/run/me',
-  });
+  const display = new BrowserDisplay({ PATH: '/b', DISPLAY: ':0', XAUTHORITY: '/x', XDG_RUNTIME_DIR: '/r' });
   expect(display.name).toBe(':0');
   display.set({ WAYLAND_DISPLAY: 'wayland-7' });
-  expect(display.environment()).toEqual({
-    PATH: '/bin',
-    XDG_RUNTIME_DIR: '/run/me',
-    WAYLAND_DISPLAY: 'wayland-7',
-  });
+  expect(display.environment()).toEqual({ PATH: '/b', XDG_RUNTIME_DIR: '/r', WAYLAND_DISPLAY: 'wayland-7' });
   expect(display.name).toBe('wayland-7');
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cutOff, html, json, type Answer } from '../../support/bent/server.ts';
 import {
   aWhile,
-  anHour,
+  hour,
   ground,
   isRefresh,
   keptItem,
@@ -72,7 +72,7 @@ describe('a refresh that the server refuses in its own words', () => {
     rig.clock.advance(aWhile);
     await rig.ask(never);
     authorizationServer.bend.tokenRequest = tokenRequest;
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
     expect(rig.signIn().state.kind).toBe('active');
   });
@@ -94,7 +94,7 @@ describe('a refresh whose scopes the server wants named', () => {
         isRefresh(request) && !request.form.has('scope')
           ? json({ error, error_description: description }, status)
           : undefined;
-      rig.clock.advance(anHour);
+      rig.clock.advance(hour);
       expect((await rig.ask(never)).scope).toEqual(['read']);
       expect(
         tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope')),
@@ -111,7 +111,7 @@ describe('a refresh whose scopes the server wants named', () => {
       isRefresh(request) && !request.form.has('scope')
         ? json({ error: 'invalid_scope', error_description: 'AADSTS70011: the scope is missing' }, 400)
         : undefined;
-    rig.clock.advance(anHour);
+    rig.clock.advance(hour);
     await rig.ask(never);
     expect(tokenRequests(authorizationServer, 'refresh_token')[1]?.form.get('scope')).toBe(
       'read offline_access',

@@ -88,13 +88,9 @@ describe('a message', () => {
 
 describe('an error on the wire', () => {
   test('PROMISE-7: comes back with its reason, hint, rule and pause', () => {
-    const error = new KeyturnError('rate_limited', 'too often', {
-      hint: 'wait',
-      rule: 'ours',
-      retryAfter: 3,
-    });
+    const error = new KeyturnError('rate_limited', 'often', { hint: 'wait', rule: 'ours', retryAfter: 3 });
     const back = errorFrom(errorBody(error));
-    expect(back).toMatchObject({ reason: 'rate_limited', message: 'too often', hint: 'wait', rule: 'ours' });
+    expect(back).toMatchObject({ reason: 'rate_limited', message: 'often', hint: 'wait', rule: 'ours' });
     expect(back.retryAfter).toBe(3);
   });
 

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { notes, startServer } from './rig.ts';
 import { ofFile } from '../../support/lasting.ts';
 
-const suite = path.join(
+const main = path.join(
   import.meta.dirname,
   '../../clients/node_modules/@modelcontextprotocol/conformance/dist/index.js',
 );
@@ -29,18 +29,7 @@ async function runSuite(): Promise<{ readonly code: unknown; readonly said: stri
   const { port } = new URL(callback);
   const child = spawn(
     process.execPath,
-    [
-      suite,
-      'authorization',
-      '--url',
-      rig.issuer,
-      '--client-id',
-      'suite',
-      '--port',
-      port,
-      '--resource',
-      notes,
-    ],
+    [main, 'authorization', '--url', rig.issuer, '--client-id', 'suite', '--port', port, '--resource', notes],
     { env: { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: authorities } },
   );
   onTestFinished(() => void child.kill());

@@ -3,17 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
 import { introspection, jwt, protectedServer } from '../../../src/server/index.ts';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import {
-  challengeOf,
-  claims,
-  Issuer,
-  issuer,
-  metadataUrl,
-  newKey,
-  resource,
-  rig,
-  tokenOf,
-} from '../parties.ts';
+import { bearerOf, claims, Issuer, issuer, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 const key = await newKey();
 const token = await tokenOf(key);
@@ -64,7 +54,7 @@ it('RS-3 RS-4: no token gets a challenge with metadata and scope, and no error',
   const answer = await rig(new Issuer(key)).call(undefined);
   expect(answer.status).toBe(401);
   expect(answer.headers.get('cache-control')).toBe('no-store');
-  expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl, scope: ['notes:read'] });
+  expect(bearerOf(answer)).toEqual({ resourceMetadata: metadataUrl, scope: ['notes:read'] });
   const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
   expect(challenges.map(({ scheme }) => scheme)).toEqual(['bearer', 'dpop']);
   expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
@@ -98,7 +88,7 @@ describe('a malformed request', () => {
     const { t, ...changes } = { t: undefined, ...make(token) };
     const answer = await call(t, changes);
     expect(answer.status).toBe(400);
-    expect(challengeOf(answer)).toMatchObject({ error: 'invalid_request', resourceMetadata: metadataUrl });
+    expect(bearerOf(answer)).toMatchObject({ error: 'invalid_request', resourceMetadata: metadataUrl });
     expect(handled).toEqual([]);
     expect(JSON.stringify(events) + (await answer.text())).not.toContain(token);
   });
@@ -128,7 +118,7 @@ describe('a malformed request', () => {
       { highWaterMark: 0 },
     );
     const answer = await send(new Request(resource, { method: 'POST', headers: form, body, duplex: 'half' }));
-    expect([answer.status, challengeOf(answer)?.error, isRead]).toEqual([401, undefined, false]);
+    expect([answer.status, bearerOf(answer)?.error, isRead]).toEqual([401, undefined, false]);
     expect(handled).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 /** Which scopes a request needs by its operation and its path, and what a challenge for more asks for. */
 import { describe, expect, it } from 'vitest';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { challengeOf, Issuer, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
+import { bearerOf, Issuer, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
 
 const key = await newKey();
 const token = await tokenOf(key);
@@ -45,7 +45,7 @@ describe('scopes', () => {
     const { call, handled } = rig(new Issuer(key), { operations });
     const answer = await call(token, { body: JSON.stringify(body) });
     expect(answer.status).toBe(403);
-    expect(challengeOf(answer)).toMatchObject({
+    expect(bearerOf(answer)).toMatchObject({
       error: 'insufficient_scope',
       scope: ['notes:read', needed],
       resourceMetadata: metadataUrl,
@@ -68,7 +68,7 @@ describe('scopes', () => {
     });
     // The token also has a scope of another server, which is not relevant here.
     const granted = await tokenOf(key, { scope: 'notes:read notes:team mail:send' });
-    expect(challengeOf(await call(granted, { body: JSON.stringify(addNote) }))?.scope).toEqual(scope);
+    expect(bearerOf(await call(granted, { body: JSON.stringify(addNote) }))?.scope).toEqual(scope);
   });
 
   it('RS-10: imply others over several steps as configured, never by their names', async () => {
@@ -88,8 +88,8 @@ describe('scopes', () => {
     async (path) => {
       const { call } = rig(new Issuer(key), { routes: [{ path: '/mcp/admin', scopes: ['notes:admin'] }] });
       const url = `https://notes.example${path}`;
-      expect(challengeOf(await call(token, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
-      expect(challengeOf(await call(undefined, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
+      expect(bearerOf(await call(token, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
+      expect(bearerOf(await call(undefined, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
       expect((await call(await tokenOf(key, { scope: 'notes:read notes:admin' }), { url })).status).toBe(200);
     },
   );

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { exportSPKI, importJWK, type CryptoKey } from 'jose';
 import { describe, expect, it } from 'vitest';
 import {
-  challengeOf,
+  bearerOf,
   claims,
   Issuer,
   issuer,
@@ -121,7 +121,7 @@ describe('a signed token', () => {
     const answer = await call(token);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(challengeOf(answer)).toMatchObject({ scope: ['notes:read'] });
+    expect(bearerOf(answer)).toMatchObject({ scope: ['notes:read'] });
     const text = await answer.text();
     expect(text).toContain(problem);
     expect(text + JSON.stringify(events)).not.toContain(token);

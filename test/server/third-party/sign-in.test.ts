@@ -202,7 +202,7 @@ describe('an upstream that fails', () => {
     ['has an ID token for another client', { claims: { aud: 'somebody-else' } }, 'server_error'],
     [
       'has a token of another client, as it says',
-      { introspection: { client_id: 'somebody-else' } },
+      { introspection: { client_id: 'another' } },
       'server_error',
     ],
     ['has a token of another client', { token: { access_token: foreignJwt() } }, 'server_error'],

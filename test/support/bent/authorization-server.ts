@@ -16,15 +16,7 @@ import { answerTokenRequest } from './token-endpoint.ts';
 import { emptyTokenStore, idToken, isSpent, randomValue, validToken } from './token-store.ts';
 import { metadataDocument, metadataPaths } from './metadata.ts';
 
-export type {
-  AuthMethod,
-  BentClient,
-  BentCounts,
-  Bends,
-  JsonReply,
-  MetadataPlace,
-  TokenVerdict,
-} from './parties.ts';
+export type { AuthMethod, BentClient, Bends, TokenVerdict } from './parties.ts';
 export type { IssuedToken } from './token-store.ts';
 export { type Json, newSigningKey, type SigningKey } from './jwt.ts';
 

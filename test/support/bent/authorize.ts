@@ -25,18 +25,14 @@ export function authorize(parts: Parts, request: RecordedRequest): Answer {
   const { failsOnPrompts } = parts.settings;
   if (failsOnPrompts === 'page' && query.has('prompt')) return html('<h1>An error occurred</h1>', 500);
   const failure = errorOf(parts, request);
-  const page = failure === undefined ? pageFor(parts, client, request) : undefined;
+  const page = failure === undefined ? pageOf(parts, client, request) : undefined;
   return (
     page ?? redirected(parts, request, redirectUri, failure ?? { code: newCode(parts, client, request) })
   );
 }
 
 /** What the user has to fill in before an answer goes back. */
-function pageFor(
-  parts: Parts,
-  client: BentClient,
-  { form, url, query }: RecordedRequest,
-): Answer | undefined {
+function pageOf(parts: Parts, client: BentClient, { form, url, query }: RecordedRequest): Answer | undefined {
   const { consent } = parts.settings;
   if (consent === 'auto' || form.has('decision')) return undefined;
   const action = url.pathname + url.search;

@@ -11,12 +11,7 @@ export function signInPage(action: string, complaint: string): string {
 }
 
 /** @param account Who signed in; empty: nobody was asked. */
-export function consentPage(
-  action: string,
-  client: string,
-  account: string,
-  asked: readonly string[],
-): string {
+export function consentPage(action: string, client: string, account: string, asked: readonly string[]) {
   const body = `<input type="hidden" name="account" value="${escaped(account)}">
 <p><b>${escaped(client)}</b> asks for: ${asked.map((word) => `<code>${escaped(word)}</code>`).join(' ')}</p>
 <button name="decision" value="allow">Allow</button>

@@ -136,12 +136,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    error: string,
-    description: string,
-    status = 400,
-    headers: Readonly<Record<string, string>> = {},
-  ) {
+  constructor(error: string, description: string, status = 400, headers: Record<string, string> = {}) {
     super(description);
     this.error = error;
     this.status = status;
@@ -160,12 +155,7 @@ interface Endpoint {
 }
 
 /** Runs one endpoint: its success and its refusals, each bent by its own hook. */
-export function answerJson(
-  parts: Parts,
-  request: RecordedRequest,
-  endpoint: Endpoint,
-  work: () => Json,
-): Answer {
+export function answerJson(parts: Parts, request: RecordedRequest, endpoint: Endpoint, work: () => Json) {
   const finish = (reply: JsonReply, bend: ReplyBend | undefined): Answer =>
     bend ? bend(reply, request) : json(reply.body, reply.status, reply.headers);
   try {

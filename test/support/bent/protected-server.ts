@@ -80,12 +80,7 @@ export async function openBentProtectedServer(options: BentProtectedServerOption
     settings: { ...defaults, metadataUrl: first && metadataUrls[first], resource: url, ...settings },
     bend: {} as ProtectedBends,
     /** Requests to the endpoint, in their order, as they were judged. Requests elsewhere are in `server.requests`. */
-    visits: [] as Readonly<{
-      method: string;
-      authorization: string | undefined;
-      query: string;
-      status: number;
-    }>[],
+    visits: [] as { method: string; authorization: string | undefined; query: string; status: number }[],
     next: undefined as Verdict | undefined,
     always: undefined as (() => Verdict) | undefined,
   };

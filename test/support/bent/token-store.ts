@@ -73,11 +73,7 @@ export function randomValue(): string {
 export function issue(
   parts: Parts,
   grant: BentGrant,
-  issuing: {
-    readonly scopes: readonly string[];
-    readonly resources: readonly string[];
-    readonly refreshToken?: string;
-  },
+  issuing: { scopes: readonly string[]; resources: readonly string[]; refreshToken?: string },
 ): Json {
   const { settings, bend, store } = parts;
   const seconds = Math.floor(settings.now() / 1000);

@@ -42,11 +42,7 @@ export async function deny(home: TestHome, client: string, resource: string): Pr
   await askBroker(home, 'permission.set', { app: client, resource, decision: 'deny' });
 }
 
-export async function answer(
-  home: TestHome,
-  id: string,
-  verdict: 'approve' | 'deny' | 'dismiss',
-): Promise<void> {
+export async function answer(home: TestHome, id: string, verdict: 'approve' | 'deny' | 'dismiss') {
   await askBroker(home, 'request.answer', { id, answer: verdict });
 }
 

@@ -27,11 +27,7 @@ export function keyturn(...words: readonly string[]): Promise<Ended> {
 /** The first message of a client. */
 export const initialize = {
   method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'a-program', version: '1' },
-  },
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'program', version: '1' } },
 };
 
 /** A message to an MCP server; answers without its body. */

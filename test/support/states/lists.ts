@@ -223,12 +223,7 @@ export const wrong: Lists = {
   ...withStatus({
     vault: 'sealed-file',
     vaultOpenedBy: 'passphrase',
-    vaultState: {
-      state: 'damaged',
-      since: ago(60),
-      what: 'An item is missing.',
-      hint: 'Sign in there again.',
-    },
+    vaultState: { state: 'damaged', since: ago(60), what: 'An item is missing.', hint: 'Sign in again.' },
     insecureLoopback: true,
     exceptions: [{ server: longAddress, names: ['no-pkce-metadata', 'audience', 'private-address'] }],
     clocks: [{ issuer: longAddress, ahead: -75 }],

@@ -106,12 +106,7 @@ function leadsTo(from: DeskState, to: DeskState): boolean {
 const redrawn: ReadonlySet<string> = new Set(['request.list', 'status']);
 
 /** Calls that a press makes: a list whose reading is refused would stand there as it was read before. */
-const pressCalls: ReadonlySet<string> = new Set([
-  'signIn.show',
-  'signIn.revoke',
-  'request.answer',
-  'card.answer',
-]);
+const pressCalls = new Set<string>(['signIn.show', 'signIn.revoke', 'request.answer', 'card.answer']);
 
 /** True where the page needn't be loaded anew, which costs three times as much as two views. */
 function isReadAnew(from: DeskState, to: DeskState): boolean {

@@ -264,12 +264,7 @@ const settings: Readonly<Record<string, Question>> = {
     kind: 'settings',
     settings: [
       { name: 'httpsProxy', value: 'http://proxy.example:3128' },
-      {
-        name: 'extraAuthorities',
-        value: '/home/anna/ca.pem',
-        inEffect: '/home/anna/ca.pem',
-        isContent: true,
-      },
+      { name: 'extraAuthorities', value: '/home/a/ca.pem', inEffect: '/home/a/ca.pem', isContent: true },
       { name: 'noProxy', value: longName, inEffect: ['localhost', longName] },
     ],
     createdAt: exampleNow - 60,
@@ -277,9 +272,4 @@ const settings: Readonly<Record<string, Question>> = {
   },
 };
 
-export const questions: Readonly<Record<string, Question>> = {
-  ...requests,
-  ...signIns,
-  ...commands,
-  ...settings,
-};
+export const questions: Record<string, Question> = { ...requests, ...signIns, ...commands, ...settings };

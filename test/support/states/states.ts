@@ -293,12 +293,7 @@ const setupStates: readonly DeskState[] = [
   },
 ];
 
-export const deskStates: readonly DeskState[] = [
-  ...mainStates,
-  ...dialogStates,
-  ...setupStates,
-  ...cardStates,
-];
+export const deskStates: DeskState[] = [...mainStates, ...dialogStates, ...setupStates, ...cardStates];
 
 /** A card's window, and no view with tabs. */
 export const isCardState = ({ hash }: DeskState): boolean => hash.split('/')[0] === 'card';
