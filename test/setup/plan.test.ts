@@ -53,22 +53,24 @@ const remote: readonly (readonly [string, string, object])[] = [
   ['lm-studio', 'mcpServers', { url: endpoint }],
 ];
 
+/** Variables that no header of an entry may name. */
+const unnamed =
+  'NODE_OPTIONS node_options LD_AUDIT DYLD_X KEYTURN_HOME https_proxy ALL_PROXY PATH Path HOME XDG_CONFIG_HOME SSL_CERT_FILE OPENSSL_CONF';
+
 describe('keyturn setup', () => {
   it.each(remote)('lets an entry of %s start the bridge by absolute paths', (client, member, entry) => {
     const { after } = read(client, JSON.stringify({ [member]: { notes: entry } }, undefined, 2));
     const type = 'type' in entry && client !== 'gemini' ? { type: 'stdio' } : {};
-    expect(JSON.parse(after)).toEqual({
-      [member]: { notes: { ...Object(bridge(`${client}-notes`)), ...type } },
-    });
+    const notes = { ...Object(bridge(`${client}-notes`)), ...type };
+    expect(JSON.parse(after)).toEqual({ [member]: { notes } });
     expect(read(client, after).findings).toMatchObject([{ kind: 'bridge', endpoint, as: `${client}-notes` }]);
   });
 
   it('lets an entry of opencode start the bridge by one list', () => {
     const text = JSON.stringify({ mcp: { notes: { type: 'remote', url: endpoint, enabled: true } } });
     const command = ['/bin/node', '/lib/keyturn.js', 'bridge', endpoint, '--as', 'opencode-notes'];
-    expect(JSON.parse(read('opencode', text).after)).toEqual({
-      mcp: { notes: { type: 'local', command, enabled: true } },
-    });
+    const notes = { type: 'local', command, enabled: true };
+    expect(JSON.parse(read('opencode', text).after)).toEqual({ mcp: { notes } });
   });
 
   it('keeps comments, order, tabs and line ends of a JSON file', () => {
@@ -147,15 +149,8 @@ describe('keyturn setup', () => {
   ])('names an entry of a TOML file that stands in a form it does not change: %#', (text) => {
     const { findings, after } = read('codex', `${text}\n[tui]\ntheme = "x"\n`);
     expect(after).toContain(text);
-    expect(findings).toEqual([
-      {
-        kind: 'left',
-        entry: 'notes',
-        way: ['mcp_servers', 'notes'],
-        why: 'its configuration format is not supported',
-        exposed: ['X-Api-Key'],
-      },
-    ]);
+    const named = { kind: 'left', entry: 'notes', way: ['mcp_servers', 'notes'], exposed: ['X-Api-Key'] };
+    expect(findings).toEqual([{ ...named, why: 'its configuration format is not supported' }]);
   });
 
   it('takes an mcp-remote entry’s secret from its own variables', () => {
@@ -167,9 +162,8 @@ describe('keyturn setup', () => {
     expect(findings).toMatchObject([{ key: { header: 'Authorization', scheme: 'Bearer', value: secret } }]);
     const { command, args: before } = Object(bridge('claude-desktop-notes'));
     const left = [...before, '--header', 'X-Team: ${TEAM}', '--transport', 'http-only'];
-    expect(JSON.parse(after)).toEqual({
-      mcpServers: { notes: { command, args: left, env: { TEAM: 'blue' } } },
-    });
+    const notes = { command, args: left, env: { TEAM: 'blue' } };
+    expect(JSON.parse(after)).toEqual({ mcpServers: { notes } });
     const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');
     expect(shown).toContain('-         "LD_PRELOAD": "./evil.so"');
     expect(shown).not.toMatch(new RegExp(`${secret}|blue`));
@@ -202,22 +196,11 @@ describe('keyturn setup', () => {
   });
 
   it('shows the rest of what says how it connects', () => {
-    const shown = shownOf(
-      remoteWith({ HTTPS_PROXY: 'proxy.example:3128', NODE_EXTRA_CA_CERTS: '/etc/@a/ca.pem' }),
-    );
+    const env = { HTTPS_PROXY: 'proxy.example:3128', NODE_EXTRA_CA_CERTS: '/etc/@a/ca.pem' };
+    const shown = shownOf(remoteWith(env));
     expect(shown.at(-1)).toContain('"proxy.example:3128"');
     expect(shown.at(-1)).toContain('"/etc/@a/ca.pem"');
   });
-
-  it.each(['PATH', 'Path', 'NODE_OPTIONS', 'node_path', 'NODE_TLS_REJECT_UNAUTHORIZED'])(
-    'leaves an mcp-remote entry with the variable %s',
-    (name) => {
-      const text = remoteWith({ [name]: 'x' });
-      const { findings, after } = read('cursor', text);
-      expect(after).toBe(text);
-      expect(findings).toMatchObject([{ kind: 'left', why: expect.stringContaining(`"${name}"`) }]);
-    },
-  );
 
   it.each(Object.entries(connecting))('leaves an entry of a project with the variable %s', (name, value) => {
     const entry = { ...Object(bridge('x')), env: { [name]: value } };
@@ -236,18 +219,6 @@ describe('keyturn setup', () => {
     const { after } = read('cursor', entered({ ...more, url: endpoint, timeout: 5 }));
     const notes = { ...Object(bridge('cursor-notes')), timeout: 5 };
     expect(JSON.parse(after)).toEqual({ mcpServers: { notes } });
-  });
-
-  it.each(
-    'NODE_OPTIONS node_options LD_AUDIT DYLD_X KEYTURN_HOME https_proxy ALL_PROXY PATH Path HOME XDG_CONFIG_HOME SSL_CERT_FILE OPENSSL_CONF'.split(
-      ' ',
-    ),
-  )('leaves an mcp-remote entry whose header names %s', (name) => {
-    const args = ['mcp-remote', endpoint, '--header', `X-Team: \${${name}}`];
-    const text = entered({ command: 'npx', args, env: { [name]: 'x' } });
-    const { findings, after } = read('cursor', text);
-    expect(after).toBe(text);
-    expect(findings).toMatchObject([{ kind: 'left', why: expect.stringContaining(name) }]);
   });
 
   it.each([
@@ -272,10 +243,8 @@ describe('keyturn setup', () => {
   it.each([['cmd', 'C:/', 'npx'], ['cmd.exe', '/C', 'npx.cmd'], ['C:\\Program Files\\nodejs\\npx.cmd']])(
     'reads an entry that starts mcp-remote on Windows: %s %s %s',
     (command, ...more) => {
-      const notes = { command, args: [...more, '-y', 'mcp-remote', endpoint] };
-      expect(read('cursor', JSON.stringify({ mcpServers: { notes } })).findings).toMatchObject([
-        { endpoint },
-      ]);
+      const text = entered({ command, args: [...more, '-y', 'mcp-remote', endpoint] });
+      expect(read('cursor', text).findings).toMatchObject([{ endpoint }]);
     },
   );
 
@@ -290,19 +259,9 @@ describe('keyturn setup', () => {
     expect(read('cursor', entered(notes)).findings).toMatchObject([{ kind: 'left' }]);
   });
 
-  it.each([
-    ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }],
-    ['a tool like an option', { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] }],
-    ['a URL beside it', { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' }],
-  ])('leaves an entry with %s', (_what, notes) => {
-    const text = entered(notes);
-    expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
-  });
-
   it('takes encoded bytes of a URL for no variable', () => {
-    expect(read('cursor', entered({ url: 'https://notes.example/caf%C3%A9s%20' }))).toMatchObject({
-      findings: [{ kind: 'switch' }],
-    });
+    const { findings } = read('cursor', entered({ url: 'https://notes.example/caf%C3%A9s%20' }));
+    expect(findings).toMatchObject([{ kind: 'switch' }]);
   });
 
   it('covers no command and no URL, whatever else the entry says', () => {
@@ -317,7 +276,19 @@ describe('keyturn setup', () => {
   });
 
   const info = '--static-oauth-client-info';
+  const npx = (...args: readonly string[]): object => ({ command: 'npx', args });
   const left: readonly (readonly [string, object, RegExp])[] = [
+    ...['PATH', 'Path', 'NODE_OPTIONS', 'node_path', 'NODE_TLS_REJECT_UNAUTHORIZED'].map(
+      (name) =>
+        [name, { ...npx('mcp-remote', endpoint), env: { [name]: 'x' } }, RegExp(`"${name}"`)] as const,
+    ),
+    ...unnamed.split(' ').map((name) => {
+      const entry = { ...npx('mcp-remote', endpoint, '--header', `X-A: \${${name}}`), env: { [name]: 'x' } };
+      return [`a header that names ${name}`, entry, RegExp(name)] as const;
+    }),
+    ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }, /headers/],
+    ['a tool like an option', npx('mcp-remote', endpoint, '--ignore-tool', '--as'), /argument/],
+    ['a URL beside it', { ...npx('mcp-remote', endpoint), url: 'https://b.example' }, /URL and a command/],
     ['a secret in a variable', { url: endpoint, headers: { Authorization: 'Bearer ${T}' } }, /variable/],
     ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL contains a secret/],
     ['a URL and a command', { url: endpoint, command: { path: './evil' }, args: [5] }, /command/],
@@ -329,11 +300,7 @@ describe('keyturn setup', () => {
     ['a helper of Codex', { url: endpoint, http_headers_helper: 'x' }, /"http_headers_helper"/],
     ['http to another machine', { url: 'http://notes.example/mcp' }, /plain http/],
     ['no server’s URL', { url: `${endpoint}#part`, headers: { 'X-Api-Key': secret } }, /fragment/],
-    [
-      'a client secret',
-      { command: 'npx', args: ['mcp-remote', endpoint, info, `{"x":"${secret}"}`] },
-      /takes no/,
-    ],
+    ['a client secret', npx('mcp-remote', endpoint, info, `{"x":"${secret}"}`), /takes no/],
   ];
   it.each(left)('leaves an entry with %s as it is, and says why without the secret', (_what, entry, why) => {
     const text = entered(entry);
@@ -345,7 +312,6 @@ describe('keyturn setup', () => {
 
   const token = `Bearer ${secret}`;
   const bearer = `Authorization: ${token}`;
-  const npx = (...args: readonly string[]): object => ({ command: 'npx', args });
   const exposing: readonly (readonly [object, readonly string[]])[] = [
     [{ url: endpoint, oauth: { clientId: 'x', clientSecret: secret } }, ['clientSecret']],
     [{ url: endpoint, scopes: ['x'], http_headers: { Authorization: token } }, ['Authorization']],
