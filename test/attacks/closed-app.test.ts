@@ -126,7 +126,7 @@ it.each([
     await desk.answer((await desk.card()).id, 'deny');
     await expect(undoing).rejects.toMatchObject({ reason: 'consent_denied' });
     await denying;
-    expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
+    expect(await desk.permissions()).toMatchObject([{ resource: place.resource, decision: 'deny' }]);
   },
 );
 
