@@ -110,13 +110,25 @@ async function allowed({ as, params }: AppRequest, { end, refusesOpen, tell }: W
   const connection = await connectAs(as);
   const ask = async (timeout: number): Promise<unknown> =>
     connection.getCredential({ ...params, interaction: 'allow', detached: true, timeout });
+  /** Why the token isn't there after `timeout` seconds. */
+  const lateAfter = async (timeout: number): Promise<Reason | undefined> => {
+    try {
+      await ask(timeout);
+      return undefined;
+    } catch (error) {
+      if (!late.includes(reasonOf(error))) throw error;
+      return reasonOf(error);
+    }
+  };
   try {
     // A client may end this process at any moment: then the question must not end with it.
-    await ask(0).catch(async (error: unknown) => {
-      if (!late.includes(reasonOf(error))) throw error;
-      if (pending.includes(reasonOf(error))) await tell?.();
-      return ask(Math.max(0, Math.floor((end - performance.now()) / 1000)));
-    });
+    let why = await lateAfter(0);
+    // A page opens later than a card.
+    if (why !== undefined && !pending.includes(why)) why = await lateAfter(1);
+    if (why !== undefined) {
+      if (pending.includes(why)) await tell?.();
+      await ask(Math.max(0, Math.floor((end - performance.now()) / 1000)));
+    }
     return connection;
   } catch (error) {
     // The server wants no token: what the bridge sends it needs none.
