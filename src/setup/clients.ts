@@ -1,7 +1,8 @@
 /**
  * The clients that `keyturn setup` knows: which files they read, and where in them their servers stand.
  *
- * Invariant: a table of what each client documents (looked up in November 2026). It reads no file.
+ * Invariant: a table of what each client documents (looked up in November 2026). It reads no file; it looks which names
+ * with a `*` are there.
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';

@@ -7,6 +7,7 @@
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { certificateFault } from '../../base/system/connection-faults.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { lastAnswers } from './limits.ts';
 import type { RpcError } from './messages.ts';
 import { mayReissue } from './reissue.ts';
 
@@ -51,8 +52,7 @@ export const tooManyRequests: RpcError = {
 
 export const inputEnded: RpcError = {
   code: -32_603,
-  message:
-    'Keyturn: the input ended, and the server gave no answer within 60 seconds after it. The request may have run.',
+  message: `Keyturn: the input ended, and the server gave no answer within ${lastAnswers / 1000} seconds after it. The request may have run.`,
 };
 
 export const tooManySubscriptions: RpcError = {

@@ -70,7 +70,8 @@ async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
   const broker = await (forward ? checkForward(forward) : checkBroker(paths));
   const settings = inForce(home.settings, broker.status);
   const isFarEnd = forward !== undefined;
-  const isVaultOpen = broker.status?.vaultState.state === 'open';
+  const vault = broker.status?.vaultState.state;
+  const isVaultOpen = vault === 'open' || vault === 'slow';
   const machine = await checkMachine({ paths, env, settings, isFarEnd, isVaultOpen, now: Date.now() });
   const { checkClients } = await import('../doctor/client-checks.ts');
   const clients = await checkClients();

@@ -2,8 +2,7 @@
  * The owner's methods about API keys: setting one, what there is, whether one is the same, its end, and which apps may have it.
  *
  * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the
- * owner asked not to look. What ends a key ends the permissions for it, and with
- * another header or scheme only the denials stay.
+ * owner asked not to look. What ends a key ends the permissions for it; a new header or scheme ends them but for denials.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { isAskedBy } from '../../broker/approval-requests/question.ts';
