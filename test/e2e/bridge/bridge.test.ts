@@ -1,10 +1,13 @@
-/** The end of `keyturn bridge`. What it does for a client: test/cli/bridge.txt. */
+/** The end of `keyturn bridge`, and a sign-in at its start. What it does for a client: test/cli/bridge.txt. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
+import { allow, startBroker } from '../../support/homes/owner-acts.ts';
+import { startClient, waitingLine } from '../../support/processes/bridge-client.ts';
+import { paired } from '../../support/processes/program.ts';
 import { childrenOf } from '../../support/processes/process-table.ts';
 
 /** Node's flag for a module that runs before the command. */
@@ -54,4 +57,14 @@ it.each([
   const bridge = childrenOf(pid)[0] ?? pid;
   shell.kill('SIGKILL');
   await until('the bridge ends', () => !isAlive(bridge) && !isAlive(pid));
+});
+
+it('says that a sign-in waits, once its page is open', async () => {
+  const { home, resource } = await homeInWorld({ env: { KEYTURN_BROWSER: 'true' } });
+  await startBroker(home);
+  await paired(home, 'an-editor');
+  await allow(home, 'an-editor', resource);
+  const { connected, output } = startClient(home, resource, '--as', 'an-editor');
+  connected.catch(() => undefined);
+  await until('the line', () => output.stderr === waitingLine('an-editor', resource));
 });
