@@ -49,7 +49,6 @@ export async function connectEntry(
 async function connectBeside(owner: Connection, entry: Entry, together: Together): Promise<void> {
   const { name, resource } = entry;
   const isSeen = isAtTerminal() || owner.capabilities.includes(appCapability);
-  const over = AbortSignal.timeout(waitTime(isSeen));
   const done = new AbortController();
   try {
     // The answer to a question that is over: the user begins again. A script comes back for it.
@@ -61,17 +60,14 @@ async function connectBeside(owner: Connection, entry: Entry, together: Together
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenAppKey(owner, name, status);
     const told = tellQuestions(owner, entry, { together, signal: done.signal });
-    await untilAllowed(entry, told.code, over).catch(async (error: unknown) => {
+    await untilAllowed(entry, told.code, isSeen).catch(async (error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
       // One that you ended, or that ended at the server: you start this command, so you sign in again.
       const { account } = entry;
       await call(owner, 'signIn.start', { resource, account, method: 'browser' });
-      await untilAllowed(entry, told.code, over);
+      await untilAllowed(entry, told.code, isSeen);
     });
     if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}${told.offer()}.`);
-  } catch (error) {
-    if (over.aborted) throw unanswered(name, isSeen);
-    throw error;
   } finally {
     done.abort();
   }
@@ -95,14 +91,8 @@ async function moveForgottenAppKey(owner: Connection, name: string, { unreadable
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
 async function connectForwarded(entry: Entry): Promise<void> {
   const { name, resource } = entry;
-  const isSeen = isAtTerminal();
-  const over = AbortSignal.timeout(waitTime(isSeen));
-  try {
-    await untilAllowed(entry, (code) => sayCode(name, code), over);
-    if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}.`);
-  } catch (error) {
-    throw over.aborted ? unanswered(name, isSeen) : error;
-  }
+  await untilAllowed(entry, (code) => sayCode(name, code), isAtTerminal());
+  if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}.`);
 }
 
 /**
@@ -119,12 +109,14 @@ export async function connectForwardedToken({ resource, interaction }: TokenGetP
 }
 
 /** Pairs where that is missing, then has the broker ask for the permission and sign in. */
-async function untilAllowed(entry: Entry, onCode: (code: string) => void, over: AbortSignal): Promise<void> {
+async function untilAllowed(entry: Entry, onCode: (code: string) => void, isSeen: boolean): Promise<void> {
   const { name, ...params } = entry;
-  await pairEntry(entry, onCode, over);
+  const end = Date.now() + waitTime(isSeen);
+  const over = AbortSignal.timeout(waitTime(isSeen));
+  await pairEntry(entry, onCode, over).catch((error: unknown) => {
+    throw over.aborted ? unanswered(name, isSeen) : error;
+  });
   const connection = await connectAsProgram({ name });
-  const end = (): void => connection.close();
-  over.addEventListener('abort', end, { once: true });
   try {
     // Without `getToken`: that one would look for the next broker where this one ends. As a bridge asks: they share it.
     const ask = async (timeout: number): Promise<unknown> =>
@@ -134,12 +126,12 @@ async function untilAllowed(entry: Entry, onCode: (code: string) => void, over: 
       await ask(0).catch((error: unknown) => {
         if (!late.includes(reasonOf(error))) throw error;
       });
-    await ask(waitTime(true) / 1000);
+    // The broker knows best what the request still waits for, and says it.
+    await ask(Math.ceil(Math.max(0, end - Date.now()) / 1000));
   } catch (error) {
     // A server that wants no token wants no sign-in either.
     if (reasonOf(error) !== 'authorization_not_required') throw error;
   } finally {
-    over.removeEventListener('abort', end);
     connection.close();
   }
 }

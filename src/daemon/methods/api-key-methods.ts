@@ -10,7 +10,7 @@ import { isSamePlace, apiKeyTarget, shownApiKey } from '../../broker/records/api
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, RuleRefusal, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/discovery.ts';
 import { revokePermission } from './app-methods.ts';
@@ -58,7 +58,7 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   const { apiKeys, audit, clock } = broker.parts;
   const { header, scheme, value, unchecked } = params;
   const endpoint = checkApiKey(broker, params);
-  if (!unchecked) await requireNoSignIn(broker, endpoint);
+  if (!unchecked) await requireNoSignIn(broker, endpoint, header);
   const before = apiKeys.for(endpoint);
   const place = { endpoint, header, scheme };
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
@@ -86,8 +86,9 @@ export function checkApiKey(
   return broker.exact(resource);
 }
 
-async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<void> {
-  const command = `keyturn api-key set ${shellWord(endpoint)} --unchecked`;
+async function requireNoSignIn({ parts }: Broker, endpoint: string, header: string): Promise<void> {
+  const place = header.toLowerCase() === 'authorization' ? [] : [shellOption('header', header)];
+  const command = [`keyturn api-key set ${shellWord(endpoint)}`, ...place, '--unchecked'].join(' ');
   try {
     if (!(await offersOAuth(endpoint, parts.network(endpoint)))) return;
   } catch (error) {

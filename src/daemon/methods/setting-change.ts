@@ -60,7 +60,7 @@ function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
   if (living === 0 && !hasSecrets) return;
-  const what = living > 0 ? 'it holds sign-ins' : 'it holds the app keys of paired apps';
+  const what = living > 0 ? 'it holds sign-ins' : 'it holds secrets of this home';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
     hint: hasSecrets
