@@ -89,6 +89,9 @@ const signInName =
 /** Members that say how a command runs. Beside a URL they mean nothing. */
 const runName = /^(?:env.*|cwd|.*work.*dir.*|dev|shell|.*sandbox.*|interpreter|runtime.*)$/i;
 
+/** A package, a command, or the package's file for Node. */
+const remoteProgram = /^(?:.*[\\/])?mcp-remote(?:@[\w.^~-]+)?(?:[\\/]dist[\\/]proxy\.js)?$/;
+
 /** What an entry is read for: the command that would be there, and whose file it is in. */
 export interface EntryPlace {
   readonly own: OwnCommand;
@@ -107,7 +110,7 @@ function readOnly(entry: Members, place: EntryPlace): OwnReading {
   const words = commandWords(entry);
   const start = keyturnStart(words, place.own);
   if (start?.behind[0] === 'bridge') return started(entry, start, place);
-  const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(baseName(word)));
+  const remote = words.findIndex((word) => remoteProgram.test(word));
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote), place);
   // Zed once had an object as command, and guides of servers show one as transport.
@@ -212,7 +215,7 @@ export function commandWords({ command, args }: Members): readonly string[] {
 
 /** Programs that only start the package which they are given. */
 const runners =
-  /^(?:(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd)(?:\.cmd|\.exe)?|exec|dlx|x|\/c|c:\/|-y|--yes|--)$/i;
+  /^(?:(?:node|npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd)(?:\.cmd|\.exe)?|exec|dlx|x|\/c|c:\/|-y|--yes|--)$/i;
 
 /** A path's last part, on any system. */
 const baseName = (word: string): string => word.split(/[\\/]/).at(-1) ?? '';

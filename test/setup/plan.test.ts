@@ -240,13 +240,15 @@ describe('keyturn setup', () => {
     expect(read('cursor', entered({ command, args })).findings).toEqual([]);
   });
 
-  it.each([['cmd', 'C:/', 'npx'], ['cmd.exe', '/C', 'npx.cmd'], ['C:\\Program Files\\nodejs\\npx.cmd']])(
-    'reads an entry that starts mcp-remote on Windows: %s %s %s',
-    (command, ...more) => {
-      const text = entered({ command, args: [...more, '-y', 'mcp-remote', endpoint] });
-      expect(read('cursor', text).findings).toMatchObject([{ endpoint }]);
-    },
-  );
+  it.each([
+    ['cmd', 'C:/', 'npx', '-y', 'mcp-remote'],
+    ['cmd.exe', '/C', 'npx.cmd', 'mcp-remote'],
+    ['C:\\Program Files\\nodejs\\npx.cmd', '-y', 'mcp-remote'],
+    ['/usr/bin/node', '/usr/lib/node_modules/mcp-remote/dist/proxy.js'],
+  ])('reads an entry that starts mcp-remote with %s %s', (command, ...words) => {
+    const text = entered({ command, args: [...words, endpoint] });
+    expect(read('cursor', text).findings).toMatchObject([{ endpoint }]);
+  });
 
   const changed: readonly object[] = [
     { cwd: './evil' },

@@ -16,7 +16,7 @@ const stored = z.object({
   /** The private key. */
   key: z.record(z.string(), z.unknown()),
   /** When it was made, in seconds since 1970: the key before it signs from then on. */
-  made: z.number().default(0),
+  made: z.number(),
 });
 
 export interface KeyTimes {
