@@ -13,9 +13,9 @@ import type { Consent } from './consent/consent.ts';
 import { runOf } from './consent/current-permissions.ts';
 import { signInsOfChoice } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import type { PendingRequest } from './request.ts';
+import type { BegunRequest } from './request.ts';
 import type { Decision } from './approval-requests/answer.ts';
-import { answerInTime } from './approval-requests/approval-requests.ts';
+import { askUser } from './approval-requests/approval-requests.ts';
 import { isBound, namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
@@ -44,8 +44,8 @@ export class AccountChoices {
    * where nobody may be asked or nobody chose, `login_required` if the chosen account ended meanwhile,
    * `conflict` if the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */
-  async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
-    const { endpoint, wanted, deadline } = pending;
+  async choose(begun: BegunRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
+    const { endpoint, wanted, deadline } = begun;
     const app = this.#parts.apps.nameOf(wanted.appId);
     const asked = { name: app, endpoint, isNamed: isBound(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
@@ -54,7 +54,7 @@ export class AccountChoices {
     await this.#questions.join(
       key,
       async (signal) => {
-        const { verdict, account } = await this.#ask(pending, accounts, signal);
+        const { verdict, account } = await this.#ask(begun, accounts, signal);
         if (verdict !== 'approve' || account === undefined) throw required;
         const there = this.#parts.signIns.forEndpoint(endpoint, account);
         const bound = isBound(permission) ? undefined : signInsOfChoice(there, permission, account);
@@ -69,7 +69,7 @@ export class AccountChoices {
   }
 
   async #ask(
-    { endpoint, wanted: { appId, appProcess: process } }: PendingRequest,
+    { endpoint, wanted: { appId, appProcess: process } }: BegunRequest,
     accounts: readonly string[],
     signal: AbortSignal,
   ): Promise<Decision> {
@@ -80,7 +80,7 @@ export class AccountChoices {
     const appProcess = process?.currentFacts();
     const proxied = apps.isProxied(appId) || undefined;
     const question = { kind: 'choice', appId, appName, endpoint, accounts, appProcess, proxied } as const;
-    const decision = await answerInTime(this.#parts, question, signal).catch((error: unknown) => {
+    const decision = await askUser(this.#parts, question, signal).catch((error: unknown) => {
       if (signal.aborted) this.#pauses.lengthen(appId, endpoint);
       throw error;
     });

@@ -8,14 +8,14 @@ import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, RequestDeadline } from '../base/request-deadline.ts';
 import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
-import { covering } from './consent/current-permissions.ts';
+import { coveringPermissions } from './consent/current-permissions.ts';
 import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { HandedApiKey, TokenRequest } from './request.ts';
 import { apiKeyTarget } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
-import { stillPending } from './refusals/pending-refusals.ts';
+import { refusalAtDeadline } from './refusals/pending-refusals.ts';
 import { apiKeyRejected, noApiKey } from './refusals/refusals.ts';
 
 interface ApiKeyRequest {
@@ -49,7 +49,7 @@ export class ApiKeyRequests {
       // The card names the endpoint of the key, which may have no query.
       const waited = { appId: request.appId, endpoint: key.endpoint, isKeyturnApp };
       const isLate = error instanceof DeadlineExceeded;
-      const refusal = isLate ? stillPending(approvalRequests.list(), waited) : error;
+      const refusal = isLate ? refusalAtDeadline(approvalRequests.list(), waited) : error;
       const outcome = reasonOf(refusal);
       // No card was opened in time: then nobody refused, as in token-requests.ts.
       if (!isLate || outcome !== 'authorization_server_unreachable')
@@ -81,7 +81,7 @@ export class ApiKeyRequests {
       const key = apiKeys.forUrl(endpoint);
       if (!key) throw noApiKey(endpoint);
       const wanted = wantedKey(key, request);
-      const permission = covering(this.#parts, wanted)?.[0];
+      const permission = coveringPermissions(this.#parts, wanted)?.[0];
       if (!permission) await this.#consent.askUnlessAllowed(wanted, deadline);
       else if (request.challenge?.status === 401) {
         await this.reject(request.appId, key.id);
@@ -95,10 +95,10 @@ export class ApiKeyRequests {
   }
 
   #handOut({ request, endpoint }: ApiKeyRequest, permission: Permission, handed: HandedApiKey): HandedApiKey {
-    const { audit, apps, clock, temporary } = this.#parts;
+    const { audit, apps, clock, temporaryPermissions } = this.#parts;
     const { appId } = request;
     if (request.isCallerGone) return handed;
-    temporary.used(permission, handed.apiKey.id);
+    temporaryPermissions.used(permission, handed.apiKey.id);
     apps.used(permission, clock.wall());
     const receivers = this.#handedTo.get(handed.apiKey.id) ?? new Set();
     this.#handedTo.set(handed.apiKey.id, receivers.add(appId));

@@ -68,11 +68,11 @@ export class Broker {
     this.#shownUrls = new ShownUrls(parts);
     this.#choices = new AccountChoices(parts, this.consent);
     this.tokenRequests = new TokenRequests({
-      parts,
+      brokerParts: parts,
       consent: this.consent,
-      signIns: this.#requestSignIns,
+      requestSignIns: this.#requestSignIns,
       rejections: this.rejections,
-      choices: this.#choices,
+      accountChoices: this.#choices,
     });
     this.keyRequests = new ApiKeyRequests(parts, this.consent);
     this.proofs = new Proofs(parts);
@@ -146,7 +146,7 @@ export class Broker {
     } catch (error) {
       if (error instanceof RegistrationRequired || error instanceof SilentAboutPkce)
         this.#show(endpoint, error.issuer);
-      throw error instanceof DeadlineExceeded ? this.#signInRuns.stillPending({ endpoint }) : error;
+      throw error instanceof DeadlineExceeded ? this.#signInRuns.refusalAtDeadline({ endpoint }) : error;
     } finally {
       deadline.end();
     }

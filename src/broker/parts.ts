@@ -91,7 +91,7 @@ export function brokerParts(given: HostParts, { records, openBrowser, signInsCha
     apps: new Apps(records.apps),
     apiKeys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
-    temporary: new TemporaryPermissions(),
+    temporaryPermissions: new TemporaryPermissions(),
     /** Throws unless the vault can keep a token. */
     requireVault: async () => {
       await requireSettingsAnswered();

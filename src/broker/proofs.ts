@@ -82,14 +82,14 @@ export class Proofs {
    * for that token until the user decides otherwise, as long as it lives. Throws `consent_denied`.
    */
   #isAllowed(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): boolean {
-    const { temporary, clock } = this.#parts;
+    const { temporaryPermissions, clock } = this.#parts;
     const now = clock.wall();
     const wanted = wantedFor(appId, endpoint, signIn, token);
-    const forNow = temporary.of(appId, now).map(({ permission }) => permission);
+    const forNow = temporaryPermissions.of(appId, now).map(({ permission }) => permission);
     const onDisk = permissionOnDisk(this.#parts, wanted);
     const there = [...forNow, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
     if (there.some((permission) => isDenied(permission, wanted))) throw consentDenied(this.#parts, wanted);
-    if (temporary.gaveOnce(token.tokenId, wanted)) return true;
+    if (temporaryPermissions.gaveOnce(token.tokenId, wanted)) return true;
     return there.some((permission) => covers(permission, wanted));
   }
 

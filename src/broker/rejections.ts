@@ -7,7 +7,7 @@
 import { quoted } from '../base/errors.ts';
 import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
-import type { PendingRequest } from './request.ts';
+import type { BegunRequest } from './request.ts';
 import { isStepUp } from './request.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { tokensRejected } from './refusals/refusals.ts';
@@ -64,7 +64,7 @@ export class Rejections {
   }
 
   /** False if the MCP server moved to another issuer, or takes no Bearer tokens any more: the sign-in must be renewed. */
-  async isStillNamedByServer({ endpoint, request }: PendingRequest, signIn: SignIn): Promise<boolean> {
+  async isIssuerStillNamed({ endpoint, request }: BegunRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
     const question = { endpoint, typed: asTyped(request.resource), challenge };
@@ -105,7 +105,7 @@ export class Rejections {
   }
 
   /** For a caller whose last token was rejected, during a pause (spec, Retries). Any other gets the token there is. */
-  throwWhileNotReplacing({ request, endpoint }: PendingRequest, signIn: SignIn): void {
+  throwWhileNotReplacing({ request, endpoint }: BegunRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;
     const pause = this.limits.left({ appId, signInId: signIn.id, operation });

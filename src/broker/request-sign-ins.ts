@@ -13,7 +13,7 @@ import type { WantedAccess } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
 import { scopesToNarrowTo } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import type { PermittedRequest, PendingRequest } from './request.ts';
+import type { PermittedRequest, BegunRequest } from './request.ts';
 import { hintOf } from './request.ts';
 import { accountLabel, isLiving, isShared, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
@@ -58,20 +58,20 @@ export class RequestSignIns {
   }
 
   /** What a request whose time is over still waits for. */
-  stillPending(appId: string, endpoint: string): KeyturnError {
-    return this.#signInRuns.stillPending({ appId, endpoint });
+  refusalAtDeadline(appId: string, endpoint: string): KeyturnError {
+    return this.#signInRuns.refusalAtDeadline({ appId, endpoint });
   }
 
   /** `signIn`: the one that served once, if there is any. */
   async signIn(permitted: PermittedRequest, signIn: SignIn | undefined): Promise<void> {
-    const { wanted, pending, permission } = permitted;
-    const { endpoint, request } = pending;
+    const { wanted, begun, permission } = permitted;
+    const { endpoint, request } = begun;
     if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
     if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint);
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
-    if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
+    if (begun.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
-    this.#refuseUnattended(pending, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');
+    this.#refuseUnattended(begun, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');
     await this.#start(permitted, {
       ...(signIn ? stepUpScope(signIn, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (signIn && accountLabel(signIn)),
@@ -81,8 +81,8 @@ export class RequestSignIns {
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
   async stepUp(permitted: PermittedRequest, signIn: SignIn): Promise<void> {
-    const { wanted, pending } = permitted;
-    const { endpoint, request } = pending;
+    const { wanted, begun } = permitted;
+    const { endpoint, request } = begun;
     if (isWithin(wanted.scope, signIn.requestedScope)) {
       throw refusals.notGranted(endpoint, wanted.scope, signIn);
     }
@@ -90,7 +90,7 @@ export class RequestSignIns {
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
     const missing = wanted.scope.filter((scope) => !signIn.scope.includes(scope));
     const due = stepUpScope(signIn, wanted.scope);
-    this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`, due.scope);
+    this.#refuseUnattended(begun, `it needs a new sign-in for ${missing.join(' ')}`, due.scope);
     this.#stepUps.add(stepUp);
     await this.#start(permitted, {
       ...due,
@@ -106,20 +106,20 @@ export class RequestSignIns {
    * signed in.
    */
   async stepUpToAdvertisedScopes(permitted: PermittedRequest, signIn: SignIn): Promise<boolean> {
-    const { wanted, pending, permission } = permitted;
-    if (pending.hasSignedIn) return false;
+    const { wanted, begun, permission } = permitted;
+    if (begun.hasSignedIn) return false;
     const listed = await this.#listedFor(permitted, signIn);
     const had = union(signIn.requestedScope, signIn.scope, permission.deniedScope ?? []);
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...wanted, scope: union(wanted.scope, more) };
-    await this.#consent.askUnlessAllowed(wider, pending.deadline);
+    await this.#consent.askUnlessAllowed(wider, begun.deadline);
     await this.stepUp({ ...permitted, wanted: wider }, signIn);
     return true;
   }
 
-  async #listedFor({ pending, permission }: PermittedRequest, signIn: SignIn): Promise<readonly string[]> {
-    const { endpoint, request } = pending;
+  async #listedFor({ begun, permission }: PermittedRequest, signIn: SignIn): Promise<readonly string[]> {
+    const { endpoint, request } = begun;
     const known = this.#listed.get(signIn);
     if (known) return known;
     const typed = asTyped(request.resource);
@@ -130,9 +130,9 @@ export class RequestSignIns {
 
   /** One sign-in brings back what a narrower token took (lost-scope.ts). */
   async regainScopes(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
-    const { wanted, pending } = permitted;
-    if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, signIn);
-    this.#refuseUnattended(pending, refusals.scopesLost(signIn.issuer, lost));
+    const { wanted, begun } = permitted;
+    if (begun.hasSignedIn) throw refusals.notGranted(begun.endpoint, lost, signIn);
+    this.#refuseUnattended(begun, refusals.scopesLost(signIn.issuer, lost));
     await this.#start(permitted, {
       scope: union(signIn.requestedScope, signIn.scope, lost, wanted.scope),
       account: accountLabel(signIn),
@@ -144,9 +144,9 @@ export class RequestSignIns {
    * A sign-in for this app alone, with no more than its permission, where a refresh can't narrow the shared one
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
-  async ownSignIn(permitted: PermittedRequest, shared: SignIn): Promise<void> {
-    const { wanted, pending, permission } = permitted;
-    const { endpoint, request } = pending;
+  async signInForAppAlone(permitted: PermittedRequest, shared: SignIn): Promise<void> {
+    const { wanted, begun, permission } = permitted;
+    const { endpoint, request } = begun;
     const { signIns } = this.#parts;
     const scope = shared.scope.filter((name) => permission.scope?.includes(name));
     const own = signIns
@@ -160,9 +160,9 @@ export class RequestSignIns {
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
-    if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
+    if (request.interaction === 'never' || begun.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.signInRevoked(endpoint);
-    this.#refuseUnattended(pending, 'it needs a sign-in for this app alone');
+    this.#refuseUnattended(begun, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
       scope: union(scope, wanted.scope),
       account: accountLabel(shared),
@@ -189,7 +189,7 @@ export class RequestSignIns {
     throw refusals.notNarrowed(permission, wider);
   }
 
-  #refuseUnattended({ endpoint, request }: PendingRequest, why: string, scope?: readonly string[]): void {
+  #refuseUnattended({ endpoint, request }: BegunRequest, why: string, scope?: readonly string[]): void {
     if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
     // Where the user entered a client that needs no user, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;
@@ -198,8 +198,8 @@ export class RequestSignIns {
   }
 
   async #start(permitted: PermittedRequest, { scope, account, signIn, ...noted }: SignInFor): Promise<void> {
-    const { pending, permission } = permitted;
-    const { endpoint, request, deadline } = pending;
+    const { begun, permission } = permitted;
+    const { endpoint, request, deadline } = begun;
     const signedIn = await this.#signInRuns.automatic(
       {
         endpoint,
@@ -216,7 +216,7 @@ export class RequestSignIns {
       },
       deadline.signal,
     );
-    pending.hasSignedIn = true;
+    begun.hasSignedIn = true;
     if (isWiderThanAsked(signedIn) && scopesToNarrowTo(signedIn, permission))
       await this.#refuseWider(permission, signedIn);
     if (!isShared(signedIn))
@@ -225,8 +225,8 @@ export class RequestSignIns {
   }
 
   /** The user signed in, and not for the one to renew. No permission names the other one yet. */
-  async #goOnWith({ wanted, pending }: PermittedRequest, meant: SignIn, signedIn: SignIn): Promise<void> {
-    const { request, endpoint, deadline } = pending;
+  async #goOnWith({ wanted, begun }: PermittedRequest, meant: SignIn, signedIn: SignIn): Promise<void> {
+    const { request, endpoint, deadline } = begun;
     const chosen: WantedAccess = { ...wanted, signInId: signedIn.id };
     // The server may name another issuer now.
     const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
@@ -236,7 +236,7 @@ export class RequestSignIns {
     }
     await this.#consent.askUnlessAllowed(chosen, deadline);
     // What the user chose answers this request. The next one goes on with the sign-in that the permission names first.
-    if (!isMoved) pending.wanted = chosen;
+    if (!isMoved) begun.wanted = chosen;
   }
 }
 

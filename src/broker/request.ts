@@ -49,7 +49,7 @@ export interface AppChallenge {
   readonly bearer?: BearerChallenge;
 }
 
-export interface Token {
+export interface HandedToken {
   readonly accessToken: string;
   /** `DPoP`: the token is bound to a key of the broker, and each request with it needs a proof (`Broker.prove`). */
   readonly tokenType: 'Bearer' | 'DPoP';
@@ -83,7 +83,7 @@ export function hintOf(
 }
 
 /** A request under way, from its start to its answer. */
-export interface PendingRequest {
+export interface BegunRequest {
   readonly request: TokenRequest;
   readonly endpoint: string;
   /** What the app asks for, with the same `appId`. Names a sign-in once the user has chosen one for this request. */
@@ -95,7 +95,7 @@ export interface PendingRequest {
 
 /** One try to answer it, under one permission. */
 export interface PermittedRequest {
-  readonly pending: PendingRequest;
+  readonly begun: BegunRequest;
   readonly wanted: WantedAccess;
   readonly permission: Permission;
 }
@@ -104,10 +104,10 @@ export interface PermittedRequest {
 const maxEndpoints = 1000;
 
 /** Begins requests. Apps name few servers, again and again: their canonical endpoints are kept, by what named them. */
-export function pendingRequests({
+export function begunRequests({
   clock,
   urlPolicy,
-}: Pick<BrokerParts, 'clock' | 'urlPolicy'>): (request: TokenRequest) => PendingRequest {
+}: Pick<BrokerParts, 'clock' | 'urlPolicy'>): (request: TokenRequest) => BegunRequest {
   const endpoints = new Map<string, string>();
   const endpointAt = (resource: string): string => {
     const known = endpoints.get(resource);

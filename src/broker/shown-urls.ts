@@ -14,7 +14,7 @@ import { RequestWaits } from './consent/request-waits.ts';
 import { allPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './approval-requests/answer.ts';
-import { answerInTime } from './approval-requests/approval-requests.ts';
+import { askUser } from './approval-requests/approval-requests.ts';
 import type { AppProcess } from './approval-requests/app-process.ts';
 import { apiKeyTarget } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
@@ -95,7 +95,7 @@ export class ShownUrls {
     const appName = apps.nameOf(appId);
     const appProcess = process?.currentFacts();
     const question = { kind: 'url', appId, appName, endpoint, url, message, appProcess } as const;
-    const { verdict } = await answerInTime(this.#parts, question, signal).catch((error: unknown) => {
+    const { verdict } = await askUser(this.#parts, question, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
       throw error;
     });

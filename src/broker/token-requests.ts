@@ -17,18 +17,18 @@ import { isResourceOf } from '../oauth/base/resource.ts';
 import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
-import { covering, coveringOrThrow } from './consent/current-permissions.ts';
-import type { Covering } from './consent/current-permissions.ts';
+import { coveringPermissions, coveringPermissionsOrThrow } from './consent/current-permissions.ts';
+import type { CoveringPermissions } from './consent/current-permissions.ts';
 import {
   chooseSignIn,
   lostScopesNeeded,
   scopesToNarrowTo,
-  requireEndpoint,
+  requireEndpointOfSignIn,
   requireSameResource,
 } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import { pendingRequests, isStepUpWithoutScopes } from './request.ts';
-import type { PermittedRequest, PendingRequest, Token, TokenRequest } from './request.ts';
+import { begunRequests, isStepUpWithoutScopes } from './request.ts';
+import type { PermittedRequest, BegunRequest, HandedToken, TokenRequest } from './request.ts';
 import { isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { lacksCompanySignIn } from './records/company.ts';
@@ -42,71 +42,71 @@ import type { MaybePromise } from './maybe-promise.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { tokenFromSource } from './tokens/token-source.ts';
-import type { TokenNeed } from './tokens/token-source.ts';
+import type { WantedToken } from './tokens/token-source.ts';
 
 /** A request starts again after each sign-in, approval or lost race; if it starts more often, something flaps. */
 const maxTries = 6;
 
 /** What one try comes to. `again`: permission or sign-in may have changed, so the next try begins from the start. */
-type Outcome = { readonly kind: 'token'; readonly token: Token } | typeof again;
+type TryResult = { readonly kind: 'token'; readonly token: HandedToken } | typeof again;
 
 const again = { kind: 'again' } as const;
 
 interface TokenRequestParts {
-  readonly parts: BrokerParts;
+  readonly brokerParts: BrokerParts;
   readonly consent: Consent;
-  readonly signIns: RequestSignIns;
+  readonly requestSignIns: RequestSignIns;
   readonly rejections: Rejections;
-  readonly choices: AccountChoices;
+  readonly accountChoices: AccountChoices;
 }
 
 export class TokenRequests {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
-  readonly #signIns: RequestSignIns;
+  readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
-  readonly #choices: AccountChoices;
-  readonly #begin: (request: TokenRequest) => PendingRequest;
+  readonly #accountChoices: AccountChoices;
+  readonly #begin: (request: TokenRequest) => BegunRequest;
 
-  constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
-    this.#parts = parts;
+  constructor({ brokerParts, consent, requestSignIns, rejections, accountChoices }: TokenRequestParts) {
+    this.#parts = brokerParts;
     this.#consent = consent;
-    this.#signIns = signIns;
+    this.#requestSignIns = requestSignIns;
     this.#rejections = rejections;
-    this.#choices = choices;
-    this.#begin = pendingRequests(parts);
+    this.#accountChoices = accountChoices;
+    this.#begin = begunRequests(brokerParts);
   }
 
   /** From memory at once; else a promise. Throws, or rejects with, the refusal. */
-  answer(request: TokenRequest): MaybePromise<Token> {
-    const pending = this.#begin(request);
+  answer(request: TokenRequest): MaybePromise<HandedToken> {
+    const begun = this.#begin(request);
     try {
       // Before anything else: during a pause no card and no page opens.
       this.#parts.pause.throwIfPaused();
-      const permissions = covering(this.#parts, pending.wanted);
-      const first = permissions && this.#tryOnce(pending, permissions);
+      const permissions = coveringPermissions(this.#parts, begun.wanted);
+      const first = permissions && this.#tryOnce(begun, permissions);
       // Without an await, see above.
       if (first && !(first instanceof Promise) && first.kind === 'token') return first.token;
-      return this.#answerLater(pending, first);
+      return this.#answerLater(begun, first);
     } catch (error) {
-      throw this.#refused(pending, error);
+      throw this.#refused(begun, error);
     }
   }
 
   /** `first`: the first try, already begun, if there is a permission for it. */
-  async #answerLater(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
+  async #answerLater(begun: BegunRequest, first: MaybePromise<TryResult> | undefined): Promise<HandedToken> {
     try {
-      return await this.#untilToken(pending, first);
+      return await this.#untilToken(begun, first);
     } catch (error) {
-      throw this.#refused(pending, error);
+      throw this.#refused(begun, error);
     } finally {
-      pending.deadline.end();
+      begun.deadline.end();
     }
   }
 
-  #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
+  #refused({ request, endpoint }: BegunRequest, error: unknown): unknown {
     const isLate = error instanceof DeadlineExceeded;
-    const refusal = isLate ? this.#signIns.stillPending(request.appId, endpoint) : error;
+    const refusal = isLate ? this.#requestSignIns.refusalAtDeadline(request.appId, endpoint) : error;
     const outcome = reasonOf(refusal);
     const app = this.#parts.apps.nameOf(request.appId);
     // `stillPending` gives this reason if no card or page was opened in time: then nobody refused.
@@ -119,48 +119,49 @@ export class TokenRequests {
    * Tries until a try gives the token. One card may answer several requests, and "once" is for one of them: the others
    * ask again. That begins a new series of tries.
    */
-  async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
-    const { temporary } = this.#parts;
-    let spent = temporary.countSpent(pending.request.appId);
-    let begun = first;
-    for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
+  async #untilToken(begun: BegunRequest, first: MaybePromise<TryResult> | undefined): Promise<HandedToken> {
+    const { temporaryPermissions } = this.#parts;
+    let usedBefore = temporaryPermissions.onceUsedCount(begun.request.appId);
+    let firstTry = first;
+    for (let tries = 0; tries < maxTries; tries += 1, firstTry = undefined) {
       // Read again each time: signing in may have set `signInId` in `wanted`.
-      const { wanted, deadline } = pending;
-      if (tries === 0 && !begun && !covering(this.#parts, wanted))
+      const { wanted, deadline } = begun;
+      if (tries === 0 && !firstTry && !coveringPermissions(this.#parts, wanted))
         await this.#consent.askUnlessAllowed(wanted, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const outcome = await (begun ?? this.#tryOnce(pending, coveringOrThrow(this.#parts, wanted)));
+        const outcome = await (firstTry ??
+          this.#tryOnce(begun, coveringPermissionsOrThrow(this.#parts, wanted)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
-        const spentNow = temporary.countSpent(pending.request.appId);
+        const usedNow = temporaryPermissions.onceUsedCount(begun.request.appId);
         const mayAsk = reasonOf(error) === 'consent_required' && wanted.interaction !== 'never';
-        if (spentNow <= spent || !mayAsk) throw error;
-        [spent, tries] = [spentNow, -1];
+        if (usedNow <= usedBefore || !mayAsk) throw error;
+        [usedBefore, tries] = [usedNow, -1];
       }
     }
-    throw refusals.changesTooFast(pending.endpoint);
+    throw refusals.changesTooFast(begun.endpoint);
   }
 
-  #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
+  #tryOnce(begun: BegunRequest, permissions: CoveringPermissions): MaybePromise<TryResult> {
     // Race: the user may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
-    const { wanted, endpoint, deadline } = pending;
-    const signIns = this.#signInsFor(pending);
+    const { wanted, endpoint, deadline } = begun;
+    const signIns = this.#signInsFor(begun);
     const [longestLasting] = permissions;
     const choice = chooseSignIn(signIns, wanted, permissions);
     switch (choice.kind) {
       case 'use':
-        return this.#tokenOf({ pending, wanted, permission: choice.permission }, choice.signIn);
-      case 'signIn':
+        return this.#tokenOf({ begun, wanted, permission: choice.permission }, choice.signIn);
+      case 'mustSignIn':
         return againAfter(
-          this.#signIns.signIn({ pending, wanted, permission: longestLasting }, choice.signIn),
+          this.#requestSignIns.signIn({ begun, wanted, permission: longestLasting }, choice.signIn),
         );
       case 'choose':
-        return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
+        return againAfter(this.#accountChoices.choose(begun, choice.permission, choice.accounts));
       case 'ask':
         return againAfter(
           this.#consent.askUnlessAllowed({ ...wanted, signInId: choice.signIn.id }, deadline),
@@ -170,13 +171,13 @@ export class TokenRequests {
         throw unknownAccount(
           endpoint,
           choice.account,
-          pending.request.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
+          begun.request.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
         );
     }
   }
 
   /** The sign-ins of the endpoint. One whose resource identifier has a query is for that URL only. */
-  #signInsFor({ endpoint, request }: PendingRequest): SignIn[] {
+  #signInsFor({ endpoint, request }: BegunRequest): SignIn[] {
     const signIns = this.#parts.signIns.forEndpoint(endpoint);
     return signIns.every(({ resource }) => !resource.includes('?'))
       ? signIns
@@ -184,25 +185,26 @@ export class TokenRequests {
   }
 
   /** A token of this sign-in. If it isn't active or lacks scopes, it is renewed first. */
-  #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
-    const { pending, wanted, permission } = permitted;
+  #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<TryResult> {
+    const { begun, wanted, permission } = permitted;
     if (signIn.state.kind !== 'active') {
       return this.#parts.refresher.failures.mayRefreshAgain(signIn)
         ? this.#tryRefreshAgain(permitted, signIn)
-        : againAfter(this.#signIns.signIn(permitted, signIn));
+        : againAfter(this.#requestSignIns.signIn(permitted, signIn));
     }
     const lost = lostScopesNeeded(signIn, permission, wanted.scope);
-    if (lost.length > 0) return againAfter(this.#signIns.regainScopes(permitted, signIn, lost));
-    if (!isWithin(wanted.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
-    if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(signIn))
+    if (lost.length > 0) return againAfter(this.#requestSignIns.regainScopes(permitted, signIn, lost));
+    if (!isWithin(wanted.scope, signIn.scope))
+      return againAfter(this.#requestSignIns.stepUp(permitted, signIn));
+    if (isStepUpWithoutScopes(begun.request.challenge) || this.#rejections.hadTokenRejected(signIn))
       return this.#askServerFirst(permitted, signIn);
     requireSameResource(permission, signIn);
     return this.#tokenFromMemoryOrNew(permitted, signIn);
   }
 
   /** The authorization server may accept the refresh token now. After a failure the next try signs in. */
-  async #tryRefreshAgain({ pending }: PermittedRequest, { id }: SignIn): Promise<Outcome> {
-    const { signal } = pending.deadline;
+  async #tryRefreshAgain({ begun }: PermittedRequest, { id }: SignIn): Promise<TryResult> {
+    const { signal } = begun.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
     });
@@ -210,17 +212,17 @@ export class TokenRequests {
   }
 
   /** The MCP server wants scopes that it doesn't name, or rejected a token of this sign-in: asks it what it wants now. */
-  async #askServerFirst(permitted: PermittedRequest, signIn: SignIn): Promise<Outcome> {
-    const { pending, permission } = permitted;
+  async #askServerFirst(permitted: PermittedRequest, signIn: SignIn): Promise<TryResult> {
+    const { begun, permission } = permitted;
     if (
-      isStepUpWithoutScopes(pending.request.challenge) &&
-      (await this.#signIns.stepUpToAdvertisedScopes(permitted, signIn))
+      isStepUpWithoutScopes(begun.request.challenge) &&
+      (await this.#requestSignIns.stepUpToAdvertisedScopes(permitted, signIn))
     )
       return again;
     requireSameResource(permission, signIn);
     if (
       this.#rejections.hadTokenRejected(signIn) &&
-      !(await this.#rejections.isStillNamedByServer(pending, signIn))
+      !(await this.#rejections.isIssuerStillNamed(begun, signIn))
     )
       return again;
     return this.#tokenFromMemoryOrNew(permitted, signIn, true);
@@ -230,17 +232,17 @@ export class TokenRequests {
     permitted: PermittedRequest,
     signIn: SignIn,
     hasWaited = false,
-  ): MaybePromise<Outcome> {
-    const { pending, permission } = permitted;
+  ): MaybePromise<TryResult> {
+    const { begun, permission } = permitted;
     const { cache, clock } = this.#parts;
-    const { challenge, minimumValidity } = pending.request;
-    const narrow = scopesToNarrowTo(signIn, permission);
-    if (narrow && (narrow.length === 0 || !signIn.hasRefreshToken))
+    const { challenge, minimumValidity } = begun.request;
+    const narrowTo = scopesToNarrowTo(signIn, permission);
+    if (narrowTo && (narrowTo.length === 0 || !signIn.hasRefreshToken))
       throw refusals.notNarrowed(permission, signIn);
-    const token = cache.get(signIn.id, scopeKey(narrow));
-    if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, signIn);
+    const token = cache.get(signIn.id, scopeKey(narrowTo));
+    if (token && challenge) this.#rejections.throwWhileNotReplacing(begun, signIn);
     if (!token || !isFresh(token, clock.now(), minimumValidity))
-      return this.#handOutFromSource(permitted, signIn, { cached: token, narrow });
+      return this.#handOutFromSource(permitted, signIn, { cached: token, narrowTo });
     return hasWaited
       ? this.#handOutIfUnchanged(permitted, signIn, token)
       : this.#handOut(permitted, signIn, token);
@@ -249,15 +251,17 @@ export class TokenRequests {
   async #handOutFromSource(
     permitted: PermittedRequest,
     signIn: SignIn,
-    { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
-  ): Promise<Outcome> {
-    const { deadline, request } = permitted.pending;
+    { cached, narrowTo }: Pick<WantedToken, 'cached' | 'narrowTo'>,
+  ): Promise<TryResult> {
+    const { deadline, request } = permitted.begun;
     const { minimumValidity } = request;
-    if (lacksCompanySignIn(this.#parts, signIn)) return againAfter(this.#signIns.signIn(permitted, signIn));
-    const need = { cached, narrow, minimumValidity, deadline };
+    if (lacksCompanySignIn(this.#parts, signIn))
+      return againAfter(this.#requestSignIns.signIn(permitted, signIn));
+    const need = { cached, narrowTo, minimumValidity, deadline };
     const token = await tokenFromSource(this.#parts, signIn, need);
-    if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, signIn));
-    if (token === 'ownSignIn') return againAfter(this.#signIns.ownSignIn(permitted, signIn));
+    if (token === 'mustSignIn') return againAfter(this.#requestSignIns.signIn(permitted, signIn));
+    if (token === 'mustSignInForAppAlone')
+      return againAfter(this.#requestSignIns.signInForAppAlone(permitted, signIn));
     return token === 'changed' ? again : this.#handOutIfUnchanged(permitted, signIn, token);
   }
 
@@ -266,7 +270,7 @@ export class TokenRequests {
     permitted: PermittedRequest,
     signIn: SignIn,
     token: AccessToken,
-  ): MaybePromise<Outcome> {
+  ): MaybePromise<TryResult> {
     const current = this.#signInIfUnchanged(permitted, signIn, token);
     return current ? this.#handOut(permitted, current, token) : again;
   }
@@ -283,15 +287,15 @@ export class TokenRequests {
   ): SignIn | undefined {
     const { cache, signIns } = this.#parts;
     const signIn = signIns.byId(id);
-    const isAllowed = covering(this.#parts, wanted)?.includes(permission) === true;
+    const isAllowed = coveringPermissions(this.#parts, wanted)?.includes(permission) === true;
     if (!signIn || !isAllowed || !cache.holds(id, token)) return undefined;
     return lostScopesNeeded(signIn, permission, wanted.scope).length > 0 ? undefined : signIn;
   }
 
-  #handOut(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
-    const { pending, wanted, permission } = permitted;
-    const { endpoint } = pending;
-    requireEndpoint(signIn, endpoint);
+  #handOut(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<TryResult> {
+    const { begun, wanted, permission } = permitted;
+    const { endpoint } = begun;
+    requireEndpointOfSignIn(signIn, endpoint);
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, signIn);
     return isBoundTo(permission, signIn.id)
       ? this.#answerWith(permitted, signIn, token)
@@ -300,29 +304,29 @@ export class TokenRequests {
 
   /** The permission's first token: from now on the permission is for this sign-in. */
   async #bindAndAnswer(
-    { pending, wanted, permission }: PermittedRequest,
+    { begun, wanted, permission }: PermittedRequest,
     signIn: SignIn,
     token: AccessToken,
-  ): Promise<Outcome> {
+  ): Promise<TryResult> {
     const bound = await this.#consent.changes.bind(permission, signIn, token.scope);
     // Race: the user may have revoked the permission or the sign-in while that was written.
-    const isAllowed = covering(this.#parts, wanted)?.includes(bound) === true;
+    const isAllowed = coveringPermissions(this.#parts, wanted)?.includes(bound) === true;
     if (!isAllowed || !this.#parts.cache.holds(signIn.id, token)) return again;
-    return this.#answerWith({ pending, wanted, permission: bound }, signIn, token);
+    return this.#answerWith({ begun, wanted, permission: bound }, signIn, token);
   }
 
-  #answerWith({ pending, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): Outcome {
-    const { request, endpoint } = pending;
+  #answerWith({ begun, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): TryResult {
+    const { request, endpoint } = begun;
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { id, resource, account, issuer } = signIn;
-    const { apps, audit, clock, temporary, pause } = this.#parts;
+    const { apps, audit, clock, temporaryPermissions, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
     if (permission.scope && !isWithin(withoutOfflineAccess(scope), permission.scope))
       throw refusals.notNarrowed(permission, signIn);
     // Race: the user may have paused while this request waited.
     pause.throwIfPaused();
     if (!request.isCallerGone) {
-      temporary.used(permission, tokenId);
+      temporaryPermissions.used(permission, tokenId);
       token.handedTo.add(request.appId);
       apps.used(permission, clock.wall());
       // A row of the audit log names a token by a MAC over all of it, which is computed once.
@@ -339,7 +343,7 @@ export class TokenRequests {
 }
 
 /** Permission and sign-in may be others then. */
-async function againAfter(work: Promise<void>): Promise<Outcome> {
+async function againAfter(work: Promise<void>): Promise<TryResult> {
   await work;
   return again;
 }

@@ -176,7 +176,7 @@ describe('a proof for a program', () => {
     const key = { appId: 'editor', endpoint: rig.endpoint };
     await rig.parts.permissions.revoke(key.appId, key.endpoint);
     const permission = { ...key, decision: 'allow', createdAt: 0, scope: ['mcp:read'] } as const;
-    rig.parts.temporary.set({
+    rig.parts.temporaryPermissions.set({
       permission: { ...permission, scope: [...permission.scope], signInIds: [rig.signIn().id] },
       once: true,
     });

@@ -163,7 +163,7 @@ export class ApprovalRequests {
  * nobody waits for it, the question is closed. Rejects as `ApprovalRequests.ask` does, and
  * with `interrupted` where `signal` gives no reason of ours.
  */
-export async function answerInTime(
+export async function askUser(
   { clock, approvalRequests }: { readonly clock: Clock; readonly approvalRequests: ApprovalRequests },
   question: Question,
   signal: AbortSignal,

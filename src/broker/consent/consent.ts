@@ -16,10 +16,10 @@ import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../approval-requests/answer.ts';
 import type { OfferedSignIn } from '../approval-requests/question.ts';
-import { answerInTime } from '../approval-requests/approval-requests.ts';
+import { askUser } from '../approval-requests/approval-requests.ts';
 import { shownApiKey } from '../records/api-key.ts';
 import { carriedOver } from '../records/permission.ts';
-import type { AsRead, Need, Permission } from '../records/permission.ts';
+import type { AsRead, WantedPermission, Permission } from '../records/permission.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import { askedTooSoon, apiKeyInstead } from '../refusals/refusals.ts';
@@ -30,8 +30,8 @@ import {
   allPermissions,
   consentDenied,
   consentRequired,
-  covering,
-  coveringOrThrow,
+  coveringPermissions,
+  coveringPermissionsOrThrow,
   permissionOnDisk,
   runOf,
 } from './current-permissions.ts';
@@ -40,12 +40,12 @@ import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { ShownOffer } from './permission-changes.ts';
 
 /** An API key has no scopes and no sign-in. */
-const apiKeyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
+const apiKeyOffer: Offer = { scope: [], signInIds: [], shownSignIn: undefined };
 
 export class Consent {
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
-  readonly #openRequests = new SharedWork<void>();
+  readonly #openApprovalRequests = new SharedWork<void>();
   /** How long an app waits before its next approval request; by app, with the endpoints that it asked about. */
   readonly #waits: RequestWaits;
 
@@ -62,13 +62,13 @@ export class Consent {
 
   /** Asks unless a permission covers it. Throws `consent_denied`, `consent_required`, `rate_limited`, and the deadline. */
   async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
-    if (covering(this.#parts, wanted)) return;
+    if (coveringPermissions(this.#parts, wanted)) return;
     if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
     if (wanted.interaction === 'never') throw consentRequired(this.#parts, wanted);
     const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = wanted;
     const about = [appId, endpoint, scope.toSorted(), runOf(wanted), account, signInId, isDetached];
-    const sameRequest = JSON.stringify(about);
-    await this.#openRequests.join(sameRequest, (signal) => this.#ask(wanted, signal), deadline.signal);
+    const requestKey = JSON.stringify(about);
+    await this.#openApprovalRequests.join(requestKey, (signal) => this.#ask(wanted, signal), deadline.signal);
   }
 
   /** If the user set an API key there instead of signing in, a request for tokens, or a sign-in, would only mislead. */
@@ -79,24 +79,24 @@ export class Consent {
   }
 
   /** Closes the cards that it answers, ends temporary permissions. Throws `conflict` if `from` is no longer stored. */
-  async decide(permission: Permission, from?: AsRead): Promise<void> {
-    this.#parts.temporary.end(permission.appId, permission.endpoint);
+  async decide(permission: Permission, expected?: AsRead): Promise<void> {
+    this.#parts.temporaryPermissions.end(permission.appId, permission.endpoint);
     const before = permissionOnDisk(this.#parts, permission);
-    await this.changes.set({ ...permission, ...carriedOver(before, permission) }, from);
+    await this.changes.set({ ...permission, ...carriedOver(before, permission) }, expected);
     if (permission.decision === 'allow') this.#waits.end(permission.appId);
   }
 
   /** A run of an app is over: ends its temporary permissions. */
   endRun(run: string): void {
-    for (const { appId, endpoint } of this.#parts.temporary.endRun(run)) {
+    for (const { appId, endpoint } of this.#parts.temporaryPermissions.endRun(run)) {
       const app = this.#parts.apps.nameOf(appId);
       this.#parts.audit.note({ ...permissionRow(this.#parts.apiKeys, endpoint, 'run over'), app });
     }
   }
 
   /** Withdraws the approval requests and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
-  async end(reason: KeyturnError): Promise<void> {
-    await this.#openRequests.end(reason);
+  async end(error: KeyturnError): Promise<void> {
+    await this.#openApprovalRequests.end(error);
   }
 
   async #ask(wanted: WantedAccess, signal: AbortSignal): Promise<void> {
@@ -106,7 +106,7 @@ export class Consent {
     if (retryAfter > 0) throw askedTooSoon(appName, retryAfter);
     const offer = this.#offer(wanted);
     const appProcess = wanted.appProcess?.currentFacts();
-    const decision = await answerInTime(
+    const decision = await askUser(
       this.#parts,
       {
         kind: 'allow',
@@ -116,7 +116,7 @@ export class Consent {
         query: wanted.apiKey ? undefined : wanted.query || undefined,
         apiKey: wanted.apiKey && { ...shownApiKey(wanted.apiKey), target: wanted.endpoint },
         scope: offer.scope.length > 0 ? offer.scope : undefined,
-        signIn: offer.namedSignIn,
+        signIn: offer.shownSignIn,
         appProcess,
         proxied: apps.isProxied(wanted.appId) || undefined,
         isDetached: wanted.isDetached || undefined,
@@ -142,7 +142,11 @@ export class Consent {
 
   /** Somebody signed in since: an approval would give scopes that the card couldn't list. The next card lists them. */
   #isOutdated(wanted: WantedAccess, shown: Offer): boolean {
-    return shown.scope.length === 0 && !covering(this.#parts, wanted) && this.#offer(wanted).scope.length > 0;
+    return (
+      shown.scope.length === 0 &&
+      !coveringPermissions(this.#parts, wanted) &&
+      this.#offer(wanted).scope.length > 0
+    );
   }
 
   async #settle(wanted: WantedAccess, shown: ShownOffer, decision: Decision): Promise<void> {
@@ -159,13 +163,13 @@ export class Consent {
         this.#waits.end(wanted.appId);
         await this.changes.allow(wanted, shown, decision);
         // Race: the user may have revoked it while it was written.
-        coveringOrThrow(this.#parts, wanted);
+        coveringPermissionsOrThrow(this.#parts, wanted);
     }
   }
 
   /** Refuses the request, unless the user allowed it by a command, which closed the card. */
   #refuseUnapproved(wanted: WantedAccess, { wasDismissed = false } = {}): void {
-    if (covering(this.#parts, wanted)) return;
+    if (coveringPermissions(this.#parts, wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);
     throw consentRequired(this.#parts, wanted, wasDismissed);
   }
@@ -176,14 +180,18 @@ interface Offer {
   readonly scope: readonly string[];
   /** Ids of the sign-ins that the app may use after an approval. */
   readonly signInIds: readonly string[];
-  readonly namedSignIn: OfferedSignIn | undefined;
+  readonly shownSignIn: OfferedSignIn | undefined;
 }
 
 /**
  * What the app would get now. One that names no scopes would get all scopes of its sign-ins, so the card lists those; none
  * only if nobody has signed in yet. `allowed`: all that the app is allowed there now.
  */
-function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readonly Permission[]): Offer {
+function offerFor(
+  signIns: SignIns,
+  wanted: WantedSignIn & WantedPermission,
+  allowed: readonly Permission[],
+): Offer {
   const named = union(...allowed.map((had) => had.signInIds ?? []));
   const signIn = serving(signIns, wanted, allowed);
   const others = signIns.all().filter(({ id }) => named.includes(id) && id !== signIn?.id);
@@ -193,7 +201,7 @@ function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readon
   return {
     scope: isAnyScope ? union(...granted, asked) : asked,
     signInIds: union(named, signIn ? [signIn.id] : []),
-    namedSignIn: signIn && {
+    shownSignIn: signIn && {
       id: signIn.id,
       issuer: signIn.issuer,
       account: signIn.account,
@@ -206,7 +214,7 @@ function offerFor(signIns: SignIns, wanted: WantedSignIn & Need, allowed: readon
 
 function serving(
   signIns: SignIns,
-  wanted: WantedSignIn & Need,
+  wanted: WantedSignIn & WantedPermission,
   allowed: readonly Permission[],
 ): SignIn | undefined {
   if (wanted.signInId !== undefined) return signIns.byId(wanted.signInId);

@@ -10,7 +10,7 @@ import type { ApiKey } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isDenied } from '../records/permission.ts';
-import type { Need, Permission, AppAtEndpoint } from '../records/permission.ts';
+import type { WantedPermission, Permission, AppAtEndpoint } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
 
@@ -18,7 +18,7 @@ import type { WantedSignIn } from './sign-in-choice.ts';
  * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's target
  * (records/api-key.ts), and permissions and denials are looked up under that.
  */
-export interface WantedAccess extends WantedSignIn, Need {
+export interface WantedAccess extends WantedSignIn, WantedPermission {
   readonly apiKey?: ApiKey;
   /** Of the URL that is asked for: for the card only. */
   readonly query?: string;
@@ -33,7 +33,7 @@ export const runOf = ({ appId, appProcess, isDetached }: WantedAccess): string =
   appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '');
 
 /** Permissions that cover a request, the longest-lasting first. */
-export type Covering = readonly [Permission, ...Permission[]];
+export type CoveringPermissions = readonly [Permission, ...Permission[]];
 
 /** The user's decision on disk. `decision` says whether it allows or denies. */
 export function permissionOnDisk(
@@ -46,7 +46,7 @@ export function permissionOnDisk(
 /** The one on disk first. */
 function permissionsThere(parts: BrokerParts, wanted: WantedAccess): Permission[] {
   const { appId, endpoint, appProcess } = wanted;
-  const forNow = parts.temporary.find(appId, endpoint, appProcess, parts.clock.wall());
+  const forNow = parts.temporaryPermissions.find(appId, endpoint, appProcess, parts.clock.wall());
   const onDisk = permissionOnDisk(parts, wanted);
   return onDisk ? [onDisk, ...forNow] : forNow;
 }
@@ -59,14 +59,17 @@ export function allPermissions(parts: BrokerParts, wanted: WantedAccess): Permis
 }
 
 /** Those that cover the request; undefined if none does. Throws as `allPermissions`. */
-export function covering(parts: BrokerParts, wanted: WantedAccess): Covering | undefined {
+export function coveringPermissions(
+  parts: BrokerParts,
+  wanted: WantedAccess,
+): CoveringPermissions | undefined {
   const [first, ...others] = allPermissions(parts, wanted).filter((permission) => covers(permission, wanted));
   return first && [first, ...others];
 }
 
 /** The same where there must be one. Throws `consent_required`, and as `allPermissions`. */
-export function coveringOrThrow(parts: BrokerParts, wanted: WantedAccess): Covering {
-  const found = covering(parts, wanted);
+export function coveringPermissionsOrThrow(parts: BrokerParts, wanted: WantedAccess): CoveringPermissions {
+  const found = coveringPermissions(parts, wanted);
   if (!found) throw consentRequired(parts, wanted);
   return found;
 }

@@ -43,8 +43,8 @@ export class PermissionChanges {
   }
 
   /** Closes the cards that it answers. Throws `conflict` if `from` is no longer the stored permission. */
-  async set(permission: Permission, from?: AsRead): Promise<void> {
-    await this.#parts.permissions.set(permission, from);
+  async set(permission: Permission, expected?: AsRead): Promise<void> {
+    await this.#parts.permissions.set(permission, expected);
     await this.noteInAuditLog(permission, permission.decision, permission.scope);
     this.#closeAnswered(permission);
   }
@@ -119,7 +119,7 @@ export class PermissionChanges {
     const { appId, endpoint } = place;
     const onDisk = permissionOnDisk(this.#parts, place);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
-    const temporary = this.#parts.temporary.of(appId, this.#parts.clock.wall());
+    const temporary = this.#parts.temporaryPermissions.of(appId, this.#parts.clock.wall());
     return temporary.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
   }
 
@@ -150,7 +150,7 @@ export class PermissionChanges {
     }
     await this.noteInAuditLog(
       after,
-      this.#parts.temporary.holding(after) ? 'allow for a time' : 'allow',
+      this.#parts.temporaryPermissions.holding(after) ? 'allow for a time' : 'allow',
       after.scope,
     );
     this.#closeAnswered(after);
@@ -169,8 +169,8 @@ export class PermissionChanges {
 
   /** In memory if it is a temporary one, else on disk. */
   async #replace(before: Permission, after: Permission): Promise<void> {
-    const temporary = this.#parts.temporary.holding(before);
-    if (temporary) this.#parts.temporary.set({ ...temporary, permission: after });
+    const temporary = this.#parts.temporaryPermissions.holding(before);
+    if (temporary) this.#parts.temporaryPermissions.set({ ...temporary, permission: after });
     else await this.#parts.permissions.replace(before, after);
   }
 
@@ -179,13 +179,13 @@ export class PermissionChanges {
     { appProcess }: ShownOffer,
     { run, once }: Decision,
   ): Promise<void> {
-    const { temporary } = this.#parts;
+    const { temporaryPermissions } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
     await this.noteInAuditLog(permission, `allow ${span}`, permission.scope);
-    if (span === 'for a time') return temporary.set({ permission });
+    if (span === 'for a time') return temporaryPermissions.set({ permission });
     // Race: the run may have ended while the row was written.
     if (appProcess?.nowIs() !== 'same') return;
-    temporary.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
+    temporaryPermissions.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
   }
 
   /** Without a `time` (milliseconds) the end stays: the card asked for scopes or an account, not for more time. */

@@ -38,7 +38,7 @@ export type SignInChoice =
   /** Other accounts are signed in there, but not the one that the app names. */
   | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
   /** No sign-in can be used. `signIn` could be earlier. */
-  | { readonly kind: 'signIn'; readonly signIn: SignIn | undefined };
+  | { readonly kind: 'mustSignIn'; readonly signIn: SignIn | undefined };
 
 /** `there`: those of the endpoint, newest first. `permissions`: those that cover the request, the longest-lasting first. */
 export function chooseSignIn(
@@ -76,7 +76,7 @@ export function chooseSignIn(
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
-  return { kind: 'signIn', signIn: asked.find(isShared) ?? asked[0] };
+  return { kind: 'mustSignIn', signIn: asked.find(isShared) ?? asked[0] };
 }
 
 /** For a request that names none: the chosen account, else each that the permission names, else each that is signed in. */
@@ -192,7 +192,7 @@ export function requireSameResource(permission: Permission, signIn: SignIn): voi
 }
 
 /** Invariant 4 (dev/internals.md), once more before the token leaves (RFC 9728 §3.3). Throws `resource_mismatch`. */
-export function requireEndpoint(signIn: SignIn, endpoint: string): void {
+export function requireEndpointOfSignIn(signIn: SignIn, endpoint: string): void {
   if (!endpointsWithin(signIn).has(endpoint)) throw outsideSignIn(endpoint, signIn.id);
 }
 

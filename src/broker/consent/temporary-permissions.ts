@@ -26,7 +26,7 @@ export class TemporaryPermissions {
   #usedOnce: UsedOnce[] = [];
 
   /** How many tokens this app got that were allowed once. */
-  countSpent(appId: string): number {
+  onceUsedCount(appId: string): number {
     return this.#countsUsedOnce.get(appId) ?? 0;
   }
 
@@ -69,7 +69,7 @@ export class TemporaryPermissions {
     if (this.#all.length === 0) return;
     const ended = this.#drop((one) => one.once === true && one.permission === permission);
     const { appId, endpoint } = permission;
-    this.#countsUsedOnce.set(appId, this.countSpent(appId) + ended.length);
+    this.#countsUsedOnce.set(appId, this.onceUsedCount(appId) + ended.length);
     if (ended.length > 0) this.#usedOnce.push({ appId, endpoint, given });
   }
 

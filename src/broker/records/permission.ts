@@ -107,9 +107,9 @@ export class Permissions {
   }
 
   /** Sets the one permission of (app, endpoint). Throws `conflict` if `from` is no longer the stored one. */
-  async set(permission: Permission, from?: AsRead): Promise<void> {
+  async set(permission: Permission, expected?: AsRead): Promise<void> {
     await this.#file.change((items) => {
-      refuseOther(items, permission, from);
+      refuseOther(items, permission, expected);
       return [...others(items, permission), permission];
     });
   }
@@ -123,11 +123,11 @@ export class Permissions {
   }
 
   /** Returns whether there was one. Throws `conflict` if `from` is no longer the stored one. */
-  async revoke(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
+  async revoke(appId: string, endpoint: string, expected?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
     const { read } = this.asRead(key);
     await this.#file.change((items) => {
-      refuseOther(items, key, from);
+      refuseOther(items, key, expected);
       return others(items, key);
     });
     return read !== undefined;
@@ -147,19 +147,19 @@ export class Permissions {
 }
 
 /** What a request needs from a permission. */
-export interface Need {
+export interface WantedPermission {
   readonly scope: readonly string[];
   /** The id of the one sign-in that would serve, if the permission has to name it. */
   readonly signInId?: string | undefined;
 }
 
-export function covers(permission: Permission, { scope, signInId }: Need): boolean {
+export function covers(permission: Permission, { scope, signInId }: WantedPermission): boolean {
   if (permission.decision === 'deny') return false;
   if (signInId !== undefined && !namesSignIn(permission, signInId)) return false;
   return permission.scope === undefined || isWithin(scope, permission.scope);
 }
 
-export function isDenied(permission: Permission, { scope, signInId }: Need): boolean {
+export function isDenied(permission: Permission, { scope, signInId }: WantedPermission): boolean {
   if (permission.decision === 'deny' || scope.some((name) => permission.deniedScope?.includes(name)))
     return true;
   return signInId !== undefined && deniesSignIn(permission, signInId);
@@ -210,8 +210,8 @@ function recordAt(items: readonly Permission[], { appId, endpoint }: AppAtEndpoi
   return items.find((p) => p.appId === appId && p.endpoint === endpoint);
 }
 
-function refuseOther(items: readonly Permission[], key: AppAtEndpoint, from: AsRead | undefined): void {
-  if (from && recordAt(items, key) !== from.read) throw changedMeanwhile(key);
+function refuseOther(items: readonly Permission[], key: AppAtEndpoint, expected: AsRead | undefined): void {
+  if (expected && recordAt(items, key) !== expected.read) throw changedMeanwhile(key);
 }
 
 function others(items: readonly Permission[], { appId, endpoint }: AppAtEndpoint): Permission[] {

@@ -30,7 +30,7 @@ interface WaitingRequest {
 }
 
 /** What the request was waiting for when its time ran out: its open question, if any. */
-export function stillPending(
+export function refusalAtDeadline(
   approvalRequests: readonly ApprovalRequest[],
   { appId, endpoint, isKeyturnApp }: WaitingRequest,
 ): KeyturnError {

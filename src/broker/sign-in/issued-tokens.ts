@@ -8,7 +8,7 @@ import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
-import { answerInTime } from '../approval-requests/approval-requests.ts';
+import { askUser } from '../approval-requests/approval-requests.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 import { offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { SignIn } from '../records/sign-in.ts';
@@ -103,7 +103,7 @@ export async function storeConfirmed(
       const { known, signedIn: account } = another;
       const { issuer } = context.destination.server;
       const question = { kind: 'account', endpoint, issuer, account, known } as const;
-      const { verdict } = await answerInTime(parts, question, signal);
+      const { verdict } = await askUser(parts, question, signal);
       if (verdict !== 'approve') throw mismatch(endpoint, known, account);
     } catch (error) {
       await giveBack(parts, context, tokens);

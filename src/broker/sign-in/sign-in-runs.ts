@@ -11,7 +11,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
-import { anotherPageFirst, PageTimedOut, stillPending } from '../refusals/pending-refusals.ts';
+import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
@@ -41,10 +41,16 @@ export class SignInRuns {
   }
 
   /** What a request was waiting for when its time ran out. `appId`: absent for the user's own sign-in. */
-  stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
+  refusalAtDeadline({
+    appId,
+    endpoint,
+  }: {
+    readonly appId?: string;
+    readonly endpoint: string;
+  }): KeyturnError {
     const { approvalRequests, isKeyturnApp } = this.#parts;
     if (this.pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
-    return stillPending(approvalRequests.list(), { appId, endpoint, isKeyturnApp });
+    return refusalAtDeadline(approvalRequests.list(), { appId, endpoint, isKeyturnApp });
   }
 
   /** Withdraws the pages and refuses new ones. Resolves when codes that came already are exchanged and kept. */
@@ -181,9 +187,12 @@ export class SignInRuns {
   }
 
   #isAllowed(endpoint: string): boolean {
-    const { permissions, temporary, clock } = this.#parts;
+    const { permissions, temporaryPermissions, clock } = this.#parts;
     const now = clock.wall();
-    return [...permissions.forEndpoint(endpoint, now), ...temporary.forEndpoint(endpoint, now)].length > 0;
+    return (
+      [...permissions.forEndpoint(endpoint, now), ...temporaryPermissions.forEndpoint(endpoint, now)].length >
+      0
+    );
   }
 }
 

@@ -16,37 +16,37 @@ import type { AccessToken } from './token-cache.ts';
 
 type SourceParts = Pick<BrokerParts, 'clock' | 'signIns' | 'refresher' | 'cache'>;
 
-export interface TokenNeed {
+export interface WantedToken {
   /** The token in memory, which isn't fresh enough. */
   readonly cached: AccessToken | undefined;
   /** Just these scopes; undefined: all of the sign-in's. Only a sign-in with a refresh token can narrow. */
-  readonly narrow: readonly string[] | undefined;
+  readonly narrowTo: readonly string[] | undefined;
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
   readonly deadline: Pick<RequestDeadline, 'signal'>;
 }
 
 /**
- * A token. `changed`: the sign-in has changed, so the caller looks again. `signIn`: only signing in again gives a token that
- * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this app
+ * A token. `changed`: the sign-in has changed, so the caller looks again. `mustSignIn`: only signing in again gives a token that
+ * lives long enough, while the present one can still be used for others. `mustSignInForAppAlone`: only a sign-in for this app
  * alone gives a token with just these scopes. Throws what the refresher throws.
  */
 export async function tokenFromSource(
   parts: SourceParts,
   signIn: SignIn,
-  need: TokenNeed,
-): Promise<AccessToken | 'changed' | 'signIn' | 'ownSignIn'> {
+  need: WantedToken,
+): Promise<AccessToken | 'changed' | 'mustSignIn' | 'mustSignInForAppAlone'> {
   const { clock, refresher } = parts;
-  const { cached, narrow, minimumValidity, deadline } = need;
+  const { cached, narrowTo, minimumValidity, deadline } = need;
   if (!signIn.hasRefreshToken) return unrefreshable(parts, signIn, cached, minimumValidity);
   try {
-    return await refresher.refresh(signIn.id, narrow, deadline.signal);
+    return await refresher.refresh(signIn.id, narrowTo, deadline.signal);
   } catch (error) {
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
     const isFromServer = error instanceof Unreachable || isRefusal(error);
     if (isFromServer && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
-    if (error instanceof NarrowsPermanently) return 'ownSignIn';
+    if (error instanceof NarrowsPermanently) return 'mustSignInForAppAlone';
     throw error;
   }
 }
@@ -57,11 +57,11 @@ async function unrefreshable(
   signIn: SignIn,
   cached: AccessToken | undefined,
   minimumValidity: number | undefined,
-): Promise<AccessToken | 'changed' | 'signIn'> {
+): Promise<AccessToken | 'changed' | 'mustSignIn'> {
   const { cache, signIns, clock } = parts;
   const token = cached ?? (await storedToken(parts, signIn));
   if (token && isLongEnough(token, clock.now(), minimumValidity)) return token;
-  if (token && isAlive(token, clock.now())) return 'signIn';
+  if (token && isAlive(token, clock.now())) return 'mustSignIn';
   if (!signIns.isCurrent(signIn)) return 'changed';
   cache.dropSignIn(signIn.id);
   const isEnded = token !== undefined && Number.isFinite(token.expiresAt);

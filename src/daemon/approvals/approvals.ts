@@ -8,7 +8,7 @@
  */
 import type { Verdict } from '../../broker/approval-requests/answer.ts';
 import { RequestWaits } from '../../broker/consent/request-waits.ts';
-import { answerInTime } from '../../broker/approval-requests/approval-requests.ts';
+import { askUser } from '../../broker/approval-requests/approval-requests.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -65,8 +65,7 @@ export class Approvals {
   async #ask(caller: Caller, request: CommandApproval): Promise<Verdict> {
     const { broker, processes } = this.#parts;
     const appProcess = processes.of(caller).currentFacts();
-    return (await answerInTime(broker.parts, { kind: 'command', request, appProcess }, caller.signal))
-      .verdict;
+    return (await askUser(broker.parts, { kind: 'command', request, appProcess }, caller.signal)).verdict;
   }
 
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */

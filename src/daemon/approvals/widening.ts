@@ -36,7 +36,9 @@ export function denialOf({ parts }: Broker, appId: string, endpoint: string): De
   const current = parts.permissions.find(appId, endpoint, now);
   const until = current?.until;
   if (current?.decision === 'deny') return { until };
-  const forNow = parts.temporary.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
+  const forNow = parts.temporaryPermissions
+    .of(appId, now)
+    .filter(({ permission }) => permission.endpoint === endpoint);
   const standing = [...(current ? [current] : []), ...forNow.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ deniedScope = [] }) => deniedScope));
   const ids = union(...standing.map(({ deniedSignInIds = [] }) => deniedSignInIds));
@@ -100,7 +102,7 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
 export interface PermissionChange {
   readonly decided: Permission;
   /** It is valid only while this is unchanged. Absent: it is always valid. */
-  readonly from?: AsRead;
+  readonly expected?: AsRead;
 }
 
 /**
@@ -117,7 +119,7 @@ export function keyPermissionChange(broker: Broker, params: ApiKeyPermissionPara
     createdAt: clock.wall(),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
-  return widensApiKey(broker, params) ? { decided } : { decided, from: permissions.asRead(decided) };
+  return widensApiKey(broker, params) ? { decided } : { decided, expected: permissions.asRead(decided) };
 }
 
 /** As `widensPermission`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
@@ -137,7 +139,7 @@ export function permissionChange(broker: Broker, params: PermissionParams): Perm
   const addsAccount = params.account !== undefined && params.decision === 'allow';
   // What gives no more needs no approval, and must not undo what the user decides meanwhile.
   if (!addsAccount && widensPermission(broker, params)) return { decided };
-  return { decided, from: broker.parts.permissions.asRead(decided) };
+  return { decided, expected: broker.parts.permissions.asRead(decided) };
 }
 
 /** What is set now, which is what was judged. Throws `conflict` if it would be something else by now. */

@@ -24,13 +24,13 @@ import type { Caller } from '../../ipc/server/server.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 
 export function signInAnswer(broker: Broker, signIn: SignIn, caller: Caller): SignInAnswer {
-  const { signIns, permissions, temporary, apps, cache, clock, refresher } = broker.parts;
+  const { signIns, permissions, temporaryPermissions, apps, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(signIn);
   const names = signIn.endpoints
     .flatMap((endpoint) => [
       ...permissions.shownFor(endpoint, wall),
-      ...temporary.forEndpoint(endpoint, wall),
+      ...temporaryPermissions.forEndpoint(endpoint, wall),
     ])
     .filter((permission) => serves(permission, signIn, signIns.shownFor(permission.endpoint)))
     .filter((permission) => caller.role === 'owner' || permission.appId === caller.appId)
@@ -162,7 +162,7 @@ function shownState({ parts }: Broker, signIn: SignIn): string {
 type AppAnswer = ResultOf<'app.list'>['apps'][number];
 
 export function appAnswers({ parts }: Broker): AppAnswer[] {
-  const { apps, permissions, temporary, clock } = parts;
+  const { apps, permissions, temporaryPermissions, clock } = parts;
   const wall = clock.wall();
   return apps.withCli().map((app) => ({
     appId: app.id,
@@ -174,7 +174,7 @@ export function appAnswers({ parts }: Broker): AppAnswer[] {
     forward: app.forward,
     permissions: [
       ...permissions.shownOf(app.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
-      ...temporary.of(app.id, wall).flatMap(({ permission, run, once }) =>
+      ...temporaryPermissions.of(app.id, wall).flatMap(({ permission, run, once }) =>
         permissionAnswer(parts, permission).map((answer) => ({
           ...answer,
           run: run && processAnswer(run),

@@ -41,11 +41,11 @@ export const apiKeyMethods = {
   },
 
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
-    const { decided, from } = approved ?? keyPermissionChange(broker, params);
+    const { decided, expected } = approved ?? keyPermissionChange(broker, params);
     // Race: while the card was open, the user may have set another key there, or removed it.
     if (decided.endpoint !== apiKeyTarget(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);
-    await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);
+    await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, expected);
   },
 
   'apiKey.permission.revoke': async ({ broker }, _caller, { app, resource }) => {
@@ -107,12 +107,12 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string, header: stri
 
 /** Withdraws the open requests for the key as well. The user's denials are for the key `next` then. */
 async function removePermissionsFor(broker: Broker, key: ApiKey, next?: ApiKey): Promise<void> {
-  const { permissions, temporary, approvalRequests } = broker.parts;
+  const { permissions, temporaryPermissions, approvalRequests } = broker.parts;
   const target = apiKeyTarget(key);
   for (const { question } of approvalRequests.list())
     if (question.kind === 'allow' && isAskedBy(question, question.appId, target))
       broker.withdrawAt(question.appId, target);
-  temporary.endAllFor(target);
+  temporaryPermissions.endAllFor(target);
   await permissions.removeAllFor(target, next && apiKeyTarget(next));
 }
 
@@ -125,10 +125,10 @@ function anotherKey(resource: string): KeyturnError {
 
 /** Verified or not: to list, never to act upon. */
 function keyAnswer({ parts }: Broker, key: ApiKey): ResultOf<'apiKey.list'>['apiKeys'][number] {
-  const { apiKeys, permissions, temporary, apps, clock } = parts;
+  const { apiKeys, permissions, temporaryPermissions, apps, clock } = parts;
   const wall = clock.wall();
   const target = apiKeyTarget(key);
-  const allowed = [...permissions.shownFor(target, wall), ...temporary.forEndpoint(target, wall)];
+  const allowed = [...permissions.shownFor(target, wall), ...temporaryPermissions.forEndpoint(target, wall)];
   const rejectedAt = apiKeys.rejectedAt(key.id);
   return {
     resource: key.endpoint,

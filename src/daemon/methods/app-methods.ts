@@ -20,7 +20,7 @@ export const appMethods = {
   'permission.set': async ({ broker }, _caller, params, approved) => {
     const change = approved ?? permissionChange(broker, params);
     const decided = requireUnchanged(broker, params, change);
-    await broker.consent.decide(decided, change.from);
+    await broker.consent.decide(decided, change.expected);
     broker.userActed(decided.endpoint);
   },
 
@@ -69,9 +69,9 @@ export async function removeClient(
   }: Pick<Services, 'broker' | 'closeConnectionsOf' | 'removeKeyOf'>,
   id: string,
 ): Promise<void> {
-  const { apps, permissions, temporary, audit } = broker.parts;
+  const { apps, permissions, temporaryPermissions, audit } = broker.parts;
   const name = apps.nameOf(id);
-  temporary.endAllOf(id);
+  temporaryPermissions.endAllOf(id);
   broker.withdrawAllOf(id);
   await permissions.removeAllOf(id);
   await apps.remove(id);
@@ -92,10 +92,10 @@ export async function revokePermission(
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, temporary, audit, apps, apiKeys } = broker.parts;
+  const { permissions, temporaryPermissions, audit, apps, apiKeys } = broker.parts;
   const isRefused = denialOf(broker, appId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
-  const wasTemporary = temporary.end(appId, endpoint);
+  const wasTemporary = temporaryPermissions.end(appId, endpoint);
   const wasKept = await permissions.revoke(appId, endpoint, from);
   if (!wasTemporary && !wasKept) {
     const what = apiKeys.shownOf(endpoint)

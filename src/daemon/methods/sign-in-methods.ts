@@ -85,10 +85,10 @@ function isVaultAtHand(services: Services): boolean {
 
 /** An app sees the sign-ins that serve it under one of its permissions. */
 function visibleSignIns(broker: Broker, caller: Caller): readonly SignIn[] {
-  const { signIns, permissions, temporary, clock } = broker.parts;
+  const { signIns, permissions, temporaryPermissions, clock } = broker.parts;
   if (caller.role === 'owner') return signIns.shown();
   const now = clock.wall();
-  const forNow = temporary.of(caller.appId, now).map(({ permission }) => permission);
+  const forNow = temporaryPermissions.of(caller.appId, now).map(({ permission }) => permission);
   const allowed = [...permissions.of(caller.appId, now), ...forNow];
   return signIns
     .all()

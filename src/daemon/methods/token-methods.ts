@@ -1,7 +1,7 @@
 /** The methods by which an app gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import { noApiKey } from '../../broker/refusals/refusals.ts';
-import type { AppChallenge, HandedApiKey, Token, TokenRequest } from '../../broker/request.ts';
+import type { AppChallenge, HandedApiKey, HandedToken, TokenRequest } from '../../broker/request.ts';
 import { isApiKeyTarget, apiKeyTarget } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
@@ -139,7 +139,7 @@ function keyAnswer({ apiKey: key, value }: HandedApiKey): ResultOf<'token.get'> 
   };
 }
 
-function tokenAnswer(broker: Broker, token: Token): Answer {
+function tokenAnswer(broker: Broker, token: HandedToken): Answer {
   const { clock } = broker.parts;
   const left = token.expiresAt - clock.now();
   const end = Number.isFinite(left)

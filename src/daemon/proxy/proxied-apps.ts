@@ -18,7 +18,10 @@ export interface ProxiedAppsParts {
   readonly proxies: Proxies;
   readonly keys: Pick<AppKeys, 'identityOf'>;
   readonly net: Pick<DaemonFetch, 'agentFor'>;
-  readonly parts: Pick<BrokerParts, 'apps' | 'clock' | 'temporary' | 'exceptions' | 'pause' | 'permissions'>;
+  readonly parts: Pick<
+    BrokerParts,
+    'apps' | 'clock' | 'temporaryPermissions' | 'exceptions' | 'pause' | 'permissions'
+  >;
   /** Before records or keys are used. Throws what the vault throws. */
   readonly verify: () => Promise<void>;
   /** The broker's socket. */
@@ -88,11 +91,13 @@ export class ProxiedApps {
    * only waits for an answer is not among them: its request would ask the user twice.
    */
   withoutPermission(): string[] {
-    const { apps, temporary, pause } = this.#parts.parts;
+    const { apps, temporaryPermissions, pause } = this.#parts.parts;
     const isPaused = pause.current !== undefined;
     const lost = [...this.#came]
       // One that was allowed once goes on with what it got, until the user decides otherwise.
-      .filter(([id, proxy]) => isPaused || (!this.#isAllowed(id, proxy) && !temporary.hasUsedOnce(id)))
+      .filter(
+        ([id, proxy]) => isPaused || (!this.#isAllowed(id, proxy) && !temporaryPermissions.hasUsedOnce(id)),
+      )
       .map(([id]) => id)
       .filter((id) => apps.lastUseOf(id) !== this.#ended.get(id));
     for (const id of lost) this.#ended.set(id, apps.lastUseOf(id));
@@ -119,11 +124,11 @@ export class ProxiedApps {
 
   /** The app of a proxy has one server to ask for: a token there, or its API key. */
   #isAllowed(appId: string, proxyId: string): boolean {
-    const { permissions, temporary, clock } = this.#parts.parts;
+    const { permissions, temporaryPermissions, clock } = this.#parts.parts;
     if (!this.#parts.proxies.byId(proxyId)) return false;
     const now = clock.wall();
     const isKept = permissions.of(appId, now).some(({ decision }) => decision === 'allow');
-    return isKept || temporary.of(appId, now).length > 0;
+    return isKept || temporaryPermissions.of(appId, now).length > 0;
   }
 }
 

@@ -37,7 +37,7 @@ describe('an approval "as before"', () => {
     expect((await asked).scope).toContain('notes:write');
     expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
     expect(kept(rig)?.until).toBe(end);
-    expect(rig.parts.temporary.of('editor', rig.clock.wall())).toEqual([]);
+    expect(rig.parts.temporaryPermissions.of('editor', rig.clock.wall())).toEqual([]);
   });
 
   it('allows nothing if the earlier permission ends right after it', async () => {
@@ -60,7 +60,7 @@ describe('an approval "as before"', () => {
       expect(await rig.parts.permissions.revoke('editor', rig.endpoint)).toBe(true);
       await asked.catch(() => undefined);
       expect(kept(rig)).toBeUndefined();
-      expect(rig.parts.temporary.of('editor', rig.clock.wall())).toEqual([]);
+      expect(rig.parts.temporaryPermissions.of('editor', rig.clock.wall())).toEqual([]);
     },
   );
 });

@@ -32,7 +32,7 @@ function chosen(
   ...permissions: Permission[]
 ): string {
   const choice = chooseSignIn(there(signIns), { ...editor, ...asked }, permissions);
-  if (choice.kind === 'signIn') return 'signIn';
+  if (choice.kind === 'mustSignIn') return 'signIn';
   if (choice.kind === 'unknownAccount') return `unknown ${choice.account}, beside ${choice.known.join(' ')}`;
   if (choice.kind === 'choose') return `choose of ${choice.accounts.join(' ')}`;
   return `${choice.kind} ${choice.signIn.account}`;

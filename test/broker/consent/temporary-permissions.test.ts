@@ -45,7 +45,7 @@ describe('an approval for this run', () => {
 
     broker.consent.endRun('run 1');
     expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
-    expect(parts.temporary.forEndpoint(endpoint, 0)).toEqual([]);
+    expect(parts.temporaryPermissions.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
   it('ends with its time, and is refused if the process runs another program', async () => {
@@ -71,7 +71,7 @@ describe('an approval for this run', () => {
       r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve', { run: true });
       await asked;
       const { endpoint, clock } = r;
-      if (end === 'end') expect(r.parts.temporary.end('editor', endpoint)).toBe(true);
+      if (end === 'end') expect(r.parts.temporaryPermissions.end('editor', endpoint)).toBe(true);
       else
         await r.broker.consent.decide({
           appId: 'editor',
@@ -112,11 +112,11 @@ describe('an approval for once', () => {
     parts.approvalRequests.answer((await question('allow')).id, 'approve', once);
     await question('signIn');
     expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject(refused);
-    expect(parts.temporary.of('editor', 0)).toMatchObject([{ once: true }]);
+    expect(parts.temporaryPermissions.of('editor', 0)).toMatchObject([{ once: true }]);
     gone.abort();
     await asked;
     broker.consent.endRun('run 1');
-    expect(parts.temporary.forEndpoint(endpoint, 0)).toEqual([]);
+    expect(parts.temporaryPermissions.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
   it('is used only for a request that no lasting permission covers', () => {

@@ -15,12 +15,12 @@ async function oneProxy() {
   const { records, apps, permissions, exceptions } = await startOn(temporaryFolder(), lastingVault());
   const proxies = new Proxies(records.proxies);
   const { id } = await proxies.add({ name: 'notes', endpoint, port: 4000, createdAt: now });
-  const temporary = new TemporaryPermissions();
+  const temporaryPermissions = new TemporaryPermissions();
   const pause = new AccessPause(() => now);
   const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
   const proxiedApps = new ProxiedApps({
     proxies,
-    parts: { apps, permissions, temporary, exceptions, clock, pause },
+    parts: { apps, permissions, temporaryPermissions, exceptions, clock, pause },
     keys: { identityOf: async (app) => ({ appId: app.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
@@ -28,7 +28,7 @@ async function oneProxy() {
     changed: () => undefined,
     removeClient: async (app) => apps.remove(app),
   });
-  return { apps, temporary, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
+  return { apps, temporaryPermissions, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
 }
 
 describe('the app of a proxy', () => {
@@ -50,9 +50,9 @@ describe('the app of a proxy', () => {
   });
 
   it('loses what it has open during a pause, and stays allowed', async () => {
-    const { apps, comes, proxiedApps, temporary, pause } = await oneProxy();
+    const { apps, comes, proxiedApps, temporaryPermissions, pause } = await oneProxy();
     const { appId } = (await comes()).identity;
-    temporary.set({ permission: { appId, endpoint, decision: 'allow', createdAt: now } });
+    temporaryPermissions.set({ permission: { appId, endpoint, decision: 'allow', createdAt: now } });
     apps.used({ appId, endpoint }, now);
     expect(proxiedApps.withoutPermission()).toEqual([]);
     pause.begin({ since: now });
