@@ -8,7 +8,7 @@
  * wire), or is one that the user read from a clock (`allow --until`).
  */
 export interface Clock {
-  /** A steady instant. At the start it equals the wall clock, in milliseconds since 1970. */
+  /** A steady instant: only for durations. At the start it equals the wall clock, in milliseconds since 1970. */
   readonly now: () => number;
   /** What the wall clock shows: milliseconds since 1970. */
   readonly wall: () => number;

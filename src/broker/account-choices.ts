@@ -16,7 +16,7 @@ import type { BrokerParts } from './parts.ts';
 import type { BegunRequest } from './request.ts';
 import type { Decision } from './approval-requests/answer.ts';
 import { askUser } from './approval-requests/approval-requests.ts';
-import { isBound, namesSignIn } from './records/permission.ts';
+import { namesAnySignIn, namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -47,7 +47,7 @@ export class AccountChoices {
   async choose(begun: BegunRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, wanted, deadline } = begun;
     const app = this.#parts.apps.nameOf(wanted.appId);
-    const asked = { name: app, endpoint, isNamed: isBound(permission) };
+    const asked = { name: app, endpoint, isNamed: namesAnySignIn(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
     if (wanted.interaction === 'never') throw required;
     const key = JSON.stringify([wanted.appId, endpoint, runOf(wanted), ...accounts]);
@@ -57,11 +57,13 @@ export class AccountChoices {
         const { verdict, account } = await this.#ask(begun, accounts, signal);
         if (verdict !== 'approve' || account === undefined) throw required;
         const there = this.#parts.signIns.forEndpoint(endpoint, account);
-        const bound = isBound(permission) ? undefined : signInsOfChoice(there, permission, account);
+        const signInIds = namesAnySignIn(permission)
+          ? undefined
+          : signInsOfChoice(there, permission, account);
         // Else the account that is left would serve.
-        if (bound?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
-        await this.#consent.changes.choose(permission, account, bound);
-        const signIn = there.find(({ id }) => bound?.includes(id) ?? namesSignIn(permission, id))?.id;
+        if (signInIds?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
+        await this.#consent.changes.choose(permission, account, signInIds);
+        const signIn = there.find(({ id }) => signInIds?.includes(id) ?? namesSignIn(permission, id))?.id;
         await this.#parts.audit.record({ event: 'account', outcome: 'chosen', app, endpoint, signIn });
       },
       deadline.signal,

@@ -58,12 +58,12 @@ export class Rejections {
     return { isReplaced: false };
   }
 
-  /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamedByServer`). */
+  /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isIssuerStillNamed`). */
   hadTokenRejected({ id }: SignIn): boolean {
     return this.#suspects.has(id);
   }
 
-  /** False if the MCP server moved to another issuer, or takes no Bearer tokens any more: the sign-in must be renewed. */
+  /** False if the MCP server now names another issuer, or takes no Bearer tokens any more: the user must sign in again. */
   async isIssuerStillNamed({ endpoint, request }: BegunRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;

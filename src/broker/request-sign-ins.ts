@@ -156,7 +156,7 @@ export class RequestSignIns {
       (one) => one.state.kind === 'active' && scopesToNarrowTo(one, permission) === undefined,
     );
     // Race: the permission changed during the sign-in, and could not name the new one then.
-    if (ready) return void (await this.#consent.changes.bind(permission, ready, ready.scope));
+    if (ready) return void (await this.#consent.changes.fix(permission, ready, ready.scope));
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
@@ -208,7 +208,7 @@ export class RequestSignIns {
         ...noted,
         scope: scope.length === 0 ? undefined : scope,
         account,
-        bound: permission.scope && union(permission.scope, scope),
+        allowedScope: permission.scope && union(permission.scope, scope),
         ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',
         signInId: signIn?.id,
@@ -220,7 +220,7 @@ export class RequestSignIns {
     if (isWiderThanAsked(signedIn) && scopesToNarrowTo(signedIn, permission))
       await this.#refuseWider(permission, signedIn);
     if (!isShared(signedIn))
-      return void (await this.#consent.changes.bind(permission, signedIn, signedIn.scope));
+      return void (await this.#consent.changes.fix(permission, signedIn, signedIn.scope));
     if (signIn && signedIn.id !== signIn.id) await this.#goOnWith(permitted, signIn, signedIn);
   }
 

@@ -26,7 +26,7 @@ export interface TokenRequest {
   readonly challenge?: AppChallenge | undefined;
   /** What the app was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
   readonly operation?: string | undefined;
-  /** `never`: answer at once; open no question and no browser. */
+  /** `never`: answer at once; open no card and no browser. */
   readonly interaction: 'never' | 'allow';
   /** Milliseconds to wait for the user. */
   readonly timeout: number;
@@ -85,6 +85,7 @@ export function hintOf(
 /** A request under way, from its start to its answer. */
 export interface BegunRequest {
   readonly request: TokenRequest;
+  /** The canonical form of `request.resource`, without its query (oauth/base/resource.ts). */
   readonly endpoint: string;
   /** What the app asks for, with the same `appId`. Names a sign-in once the user has chosen one for this request. */
   wanted: WantedAccess;
@@ -96,6 +97,7 @@ export interface BegunRequest {
 /** One try to answer it, under one permission. */
 export interface PermittedRequest {
   readonly begun: BegunRequest;
+  /** `begun.wanted` as it was when the try began; a step-up adds scopes. */
   readonly wanted: WantedAccess;
   readonly permission: Permission;
 }

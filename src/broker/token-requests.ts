@@ -2,13 +2,15 @@
  * `token.get`, from the request to the answer: permission → sign-in → token in memory → answer. If memory has no fresh
  * token, the broker refreshes it (tokens/token-source.ts) or signs in (request-sign-ins.ts).
  *
- * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
- * granted scopes lie within its permission, as literal sets. A token belongs to a sign-in, which is found by the endpoint
- * that led there, never by a name, and goes only to apps whose permission names that sign-in.
+ * A card shows an approval request in a window. A page is the authorization server's, in the user's browser.
  *
- * A valid token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission
+ * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
+ * granted scopes are within its permission, as literal sets. A token is of one sign-in, and goes only to apps whose
+ * permission names that. The request's endpoint finds the sign-in; no app can name one of another server.
+ *
+ * A fresh token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission
  * has given no token yet or the MCP server must be asked first. This is an invariant: nothing can change between the
- * look-up and the answer, so nothing is checked twice. If a step waits, others go on meanwhile. Then its outcome is
+ * look-up and the answer, so nothing is checked twice. If a step waits, others go on meanwhile. Then its result is
  * `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
@@ -32,7 +34,7 @@ import type { PermittedRequest, BegunRequest, HandedToken, TokenRequest } from '
 import { isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { lacksCompanySignIn } from './records/company.ts';
-import { isBoundTo } from './records/permission.ts';
+import { isFixedTo } from './records/permission.ts';
 import { cliAppId } from './records/app.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -109,7 +111,7 @@ export class TokenRequests {
     const refusal = isLate ? this.#requestSignIns.refusalAtDeadline(request.appId, endpoint) : error;
     const outcome = reasonOf(refusal);
     const app = this.#parts.apps.nameOf(request.appId);
-    // `stillPending` gives this reason if no card or page was opened in time: then nobody refused.
+    // `refusalAtDeadline` gives this reason if no card or page was opened in time: then nobody refused.
     if (!isLate || outcome !== 'authorization_server_unreachable')
       this.#parts.audit.note({ event: 'refused', outcome, app, endpoint });
     return refusal;
@@ -184,7 +186,7 @@ export class TokenRequests {
       : signIns.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
-  /** A token of this sign-in. If it isn't active or lacks scopes, it is renewed first. */
+  /** A token of this sign-in; first a refresh or a new sign-in, if it isn't active or lacks scopes. */
   #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<TryResult> {
     const { begun, wanted, permission } = permitted;
     if (signIn.state.kind !== 'active') {
@@ -192,6 +194,7 @@ export class TokenRequests {
         ? this.#tryRefreshAgain(permitted, signIn)
         : againAfter(this.#requestSignIns.signIn(permitted, signIn));
     }
+    // The server took them away after a refresh for fewer scopes (tokens/lost-scope.ts).
     const lost = lostScopesNeeded(signIn, permission, wanted.scope);
     if (lost.length > 0) return againAfter(this.#requestSignIns.regainScopes(permitted, signIn, lost));
     if (!isWithin(wanted.scope, signIn.scope))
@@ -255,10 +258,11 @@ export class TokenRequests {
   ): Promise<TryResult> {
     const { deadline, request } = permitted.begun;
     const { minimumValidity } = request;
+    // It came from a company sign-in, at an identity provider, that isn't active.
     if (lacksCompanySignIn(this.#parts, signIn))
       return againAfter(this.#requestSignIns.signIn(permitted, signIn));
-    const need = { cached, narrowTo, minimumValidity, deadline };
-    const token = await tokenFromSource(this.#parts, signIn, need);
+    const wanted = { cached, narrowTo, minimumValidity, deadline };
+    const token = await tokenFromSource(this.#parts, signIn, wanted);
     if (token === 'mustSignIn') return againAfter(this.#requestSignIns.signIn(permitted, signIn));
     if (token === 'mustSignInForAppAlone')
       return againAfter(this.#requestSignIns.signInForAppAlone(permitted, signIn));
@@ -297,22 +301,22 @@ export class TokenRequests {
     const { endpoint } = begun;
     requireEndpointOfSignIn(signIn, endpoint);
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, signIn);
-    return isBoundTo(permission, signIn.id)
+    return isFixedTo(permission, signIn.id)
       ? this.#answerWith(permitted, signIn, token)
-      : this.#bindAndAnswer(permitted, signIn, token);
+      : this.#fixAndAnswer(permitted, signIn, token);
   }
 
   /** The permission's first token: from now on the permission is for this sign-in. */
-  async #bindAndAnswer(
+  async #fixAndAnswer(
     { begun, wanted, permission }: PermittedRequest,
     signIn: SignIn,
     token: AccessToken,
   ): Promise<TryResult> {
-    const bound = await this.#consent.changes.bind(permission, signIn, token.scope);
+    const fixed = await this.#consent.changes.fix(permission, signIn, token.scope);
     // Race: the user may have revoked the permission or the sign-in while that was written.
-    const isAllowed = coveringPermissions(this.#parts, wanted)?.includes(bound) === true;
+    const isAllowed = coveringPermissions(this.#parts, wanted)?.includes(fixed) === true;
     if (!isAllowed || !this.#parts.cache.holds(signIn.id, token)) return again;
-    return this.#answerWith({ begun, wanted, permission: bound }, signIn, token);
+    return this.#answerWith({ begun, wanted, permission: fixed }, signIn, token);
   }
 
   #answerWith({ begun, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): TryResult {
@@ -342,13 +346,13 @@ export class TokenRequests {
   }
 }
 
-/** Permission and sign-in may be others then. */
+/** After `work`, permission and sign-in may have changed: the next try reads them again. */
 async function againAfter(work: Promise<void>): Promise<TryResult> {
   await work;
   return again;
 }
 
-/** The oldest sign-in's first. */
+/** The accounts of these sign-ins, the oldest sign-in's first. */
 const accountsIn = (signIns: readonly SignIn[]): string[] => [
   ...new Set(signIns.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
 ];

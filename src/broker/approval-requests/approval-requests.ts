@@ -159,9 +159,8 @@ export class ApprovalRequests {
 }
 
 /**
- * The answer to a question on a card. A card that nobody answers in its time is put off. When the answer is there, or
- * nobody waits for it, the question is closed. Rejects as `ApprovalRequests.ask` does, and
- * with `interrupted` where `signal` gives no reason of ours.
+ * Asks by a card, until the answer comes or `signal` aborts; `dismiss` if the user doesn't answer in time. Then the
+ * card is closed. Rejects as `ApprovalRequests.ask` does, and with `interrupted` if `signal` gives no reason of ours.
  */
 export async function askUser(
   { clock, approvalRequests }: { readonly clock: Clock; readonly approvalRequests: ApprovalRequests },

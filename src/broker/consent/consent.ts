@@ -6,8 +6,8 @@
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
- * open, the card closes; that never grants more than the command said. After a request without an
- * approval or a remembered denial, the app waits before its next one, each time longer.
+ * open, the card closes, and the command alone decides. After a request that ends without an approval or a stored
+ * denial, the app must wait before its next one, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
 import { union } from '../../oauth/base/scope.ts';
@@ -60,7 +60,10 @@ export class Consent {
     this.#waits.userActed(endpoint);
   }
 
-  /** Asks unless a permission covers it. Throws `consent_denied`, `consent_required`, `rate_limited`, and the deadline. */
+  /**
+   * Asks the user, unless a permission covers what is wanted. Throws `consent_denied`, `consent_required`,
+   * `rate_limited`, or the reason of the deadline's signal.
+   */
   async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (coveringPermissions(this.#parts, wanted)) return;
     if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
@@ -78,7 +81,10 @@ export class Consent {
       throw apiKeyInstead(endpoint);
   }
 
-  /** Closes the cards that it answers, ends temporary permissions. Throws `conflict` if `from` is no longer stored. */
+  /**
+   * Stores what the user decided without a card. Ends the app's temporary permissions there, and closes the cards that
+   * this answers. Throws `conflict` if the stored permission isn't `expected`.
+   */
   async decide(permission: Permission, expected?: AsRead): Promise<void> {
     this.#parts.temporaryPermissions.end(permission.appId, permission.endpoint);
     const before = permissionOnDisk(this.#parts, permission);
@@ -94,7 +100,7 @@ export class Consent {
     }
   }
 
-  /** Withdraws the approval requests and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
+  /** Withdraws the approval requests and refuses new ones with `error`. Resolves when the answers that came are on disk. */
   async end(error: KeyturnError): Promise<void> {
     await this.#openApprovalRequests.end(error);
   }
@@ -112,6 +118,7 @@ export class Consent {
         kind: 'allow',
         appId: wanted.appId,
         appName,
+        // For an API key, `wanted.endpoint` is its target: what the permission is stored under.
         endpoint: wanted.apiKey?.endpoint ?? wanted.endpoint,
         query: wanted.apiKey ? undefined : wanted.query || undefined,
         apiKey: wanted.apiKey && { ...shownApiKey(wanted.apiKey), target: wanted.endpoint },
@@ -121,6 +128,7 @@ export class Consent {
         proxied: apps.isProxied(wanted.appId) || undefined,
         isDetached: wanted.isDetached || undefined,
         forward: apps.forwardOf(wanted.appId),
+        // "As before": added to the app's present permission, and ends with it.
         canAllowAsBefore: () => this.changes.permissionAsBefore(wanted) !== undefined,
       },
       signal,
@@ -184,8 +192,8 @@ interface Offer {
 }
 
 /**
- * What the app would get now. One that names no scopes would get all scopes of its sign-ins, so the card lists those; none
- * only if nobody has signed in yet. `allowed`: all that the app is allowed there now.
+ * What an approval would give now. If the request or a permission names no scopes, that is all scopes of the sign-ins,
+ * and the card lists them; none only if nobody has signed in yet. `allowed`: the app's permissions there now.
  */
 function offerFor(
   signIns: SignIns,
@@ -207,6 +215,7 @@ function offerFor(
       account: signIn.account,
       isKeyBound: signIn.isKeyBound ?? false,
       otherAccounts: others.map(({ account }) => account),
+      // A request names a sign-in once the app is allowed there, but not with this account.
       isAboutAccountOnly: wanted.signInId !== undefined,
     },
   };

@@ -32,7 +32,7 @@ export interface WantedAccess extends WantedSignIn, WantedPermission {
 export const runOf = ({ appId, appProcess, isDetached }: WantedAccess): string =>
   appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '');
 
-/** Permissions that cover a request, the longest-lasting first. */
+/** The permissions that cover a request: the one on disk, then temporary ones, those for one token last. */
 export type CoveringPermissions = readonly [Permission, ...Permission[]];
 
 /** The user's decision on disk. `decision` says whether it allows or denies. */

@@ -15,7 +15,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import { isAskedBy } from '../approval-requests/question.ts';
-import { covers, isBoundTo, isDenied } from '../records/permission.ts';
+import { covers, isFixedTo, isDenied } from '../records/permission.ts';
 import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
 import { allPermissions, consentRequired, permissionOnDisk } from './current-permissions.ts';
@@ -42,7 +42,7 @@ export class PermissionChanges {
     this.#parts = parts;
   }
 
-  /** Closes the cards that it answers. Throws `conflict` if `from` is no longer the stored permission. */
+  /** Closes the cards that it answers. Throws `conflict` if the stored permission isn't `expected`. */
   async set(permission: Permission, expected?: AsRead): Promise<void> {
     await this.#parts.permissions.set(permission, expected);
     await this.noteInAuditLog(permission, permission.decision, permission.scope);
@@ -53,14 +53,14 @@ export class PermissionChanges {
    * Fixes a permission to the sign-in of its first token, with the resource that discovery verified, and, where
    * the card named none, to the first scopes. Throws `conflict` if the user decided otherwise meanwhile.
    */
-  async bind(permission: Permission, signIn: SignIn, scope: readonly string[]): Promise<Permission> {
-    if (isBoundTo(permission, signIn.id)) return permission;
+  async fix(permission: Permission, signIn: SignIn, scope: readonly string[]): Promise<Permission> {
+    if (isFixedTo(permission, signIn.id)) return permission;
     const { resource = signIn.resource, signInIds = [] } = permission;
     const { fixAtFirstToken = false, ...rest } = permission;
     const named = { resource, signInIds: union(signInIds, [signIn.id]) };
-    const bound = { ...rest, ...named, ...(fixAtFirstToken ? { scope: [...scope] } : {}) };
-    await this.#replace(permission, bound);
-    return bound;
+    const fixed = { ...rest, ...named, ...(fixAtFirstToken ? { scope: [...scope] } : {}) };
+    await this.#replace(permission, fixed);
+    return fixed;
   }
 
   allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {

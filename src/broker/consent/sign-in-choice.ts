@@ -16,7 +16,7 @@ import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
-import { isBound, namesSignIn, deniesSignIn } from '../records/permission.ts';
+import { namesAnySignIn, namesSignIn, deniesSignIn } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
 import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
 
@@ -85,7 +85,7 @@ function openAccounts(
   { living, kept }: { readonly living: readonly SignIn[]; readonly kept: () => readonly SignIn[] },
 ): string[] {
   const { signInIds = [], account } = permission;
-  if (!isBound(permission)) return signedInFor(permission, kept());
+  if (!namesAnySignIn(permission)) return signedInFor(permission, kept());
   // Most permissions name one sign-in, and this runs at every request.
   if (signInIds.length < 2) return [];
   const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
@@ -153,7 +153,7 @@ function isSameAccount(one: SignIn, other: SignIn): boolean {
 
 /** For a permission that names no sign-in yet: the sign-in of its resource, if there is only one. */
 function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
-  if (isBound(permission)) return undefined;
+  if (namesAnySignIn(permission)) return undefined;
   const candidates = sharedFirst(living);
   const fitting = candidates.filter(({ resource }) => resource === (permission.resource ?? resource));
   // Where none fits, the refusal of another resource says so (Broker).
@@ -200,13 +200,13 @@ export function requireEndpointOfSignIn(signIn: SignIn, endpoint: string): void 
 export function reaches(permission: Permission, signIn: SignIn): boolean {
   if (permission.decision !== 'allow' || !signIn.endpoints.includes(permission.endpoint)) return false;
   if (!isFor(signIn, permission.appId) || deniesSignIn(permission, signIn.id)) return false;
-  return !isBound(permission) || namesSignIn(permission, signIn.id);
+  return !namesAnySignIn(permission) || namesSignIn(permission, signIn.id);
 }
 
 /** The same, if it needs no further choice of the user. `there`: the sign-ins of the endpoint. */
 export function serves(permission: Permission, signIn: SignIn, there: readonly SignIn[]): boolean {
   if (!reaches(permission, signIn)) return false;
-  if (isBound(permission) || !isLiving(signIn)) return true;
+  if (namesAnySignIn(permission) || !isLiving(signIn)) return true;
   return !sharedFirst(there.filter(isLiving)).some(
     (other) => other.id !== signIn.id && reaches(permission, other),
   );

@@ -25,7 +25,7 @@ export class TemporaryPermissions {
   /** Tokens that were allowed once and are handed out, unless the user decided against them since. */
   #usedOnce: UsedOnce[] = [];
 
-  /** How many tokens this app got that were allowed once. */
+  /** How many tokens or API keys this app got that were allowed once. */
   onceUsedCount(appId: string): number {
     return this.#countsUsedOnce.get(appId) ?? 0;
   }

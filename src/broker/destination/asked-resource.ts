@@ -20,7 +20,7 @@ export interface ResourceRequest {
   readonly isAutomatic?: boolean;
   readonly challenge?: BearerChallenge;
   /** Scopes a permission allows at most; absent: the user asks in person. */
-  readonly bound?: readonly string[];
+  readonly allowedScope?: readonly string[];
 }
 
 export interface AskedResource {
@@ -44,7 +44,7 @@ async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Pro
   const { found, own } = await discoverResource(typed, http, (challenge) =>
     countingChallenge(challenge, request),
   );
-  // What an app says is valid only within its permission, which `bound` is where it names scopes.
+  // What an app says is valid only within its permission, whose scopes are in `allowedScope`.
   const challengedScope = request.challenge?.scope ?? own?.scope;
   const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens;
   return { found, challengedScope, wantsBoundTokens: inMetadata || own?.wantsBoundTokens };

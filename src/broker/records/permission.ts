@@ -57,7 +57,7 @@ export const permissionRules: RecordRules<Permission> = {
     if (after.decision === 'deny') return !before || !isHeld(before) || ends >= ended;
     if (before?.decision !== 'allow' || ends > ended || after.account !== before.account) return false;
     const hasScopes = before.scope === undefined || (after.scope && isWithin(after.scope, before.scope));
-    const hasSignIns = !isBound(before) || contains(before.signInIds, after.signInIds);
+    const hasSignIns = !namesAnySignIn(before) || contains(before.signInIds, after.signInIds);
     const isOpen = after.scope === undefined && before.fixAtFirstToken !== after.fixAtFirstToken;
     const hasResource = before.resource === undefined || before.resource === after.resource;
     const isStillRefused =
@@ -67,7 +67,7 @@ export const permissionRules: RecordRules<Permission> = {
   },
 };
 
-/** The permission as a request read it. A change made from it is valid only if the stored one is still the same. */
+/** The permission as a request read it. A change that expects it is valid only if the stored one is still the same. */
 export interface AsRead {
   readonly read: Permission | undefined;
 }
@@ -106,7 +106,7 @@ export class Permissions {
     return { read: recordAt(this.#file.items, key) };
   }
 
-  /** Sets the one permission of (app, endpoint). Throws `conflict` if `from` is no longer the stored one. */
+  /** Sets the one permission of (app, endpoint). Throws `conflict` if the stored one isn't `expected`. */
   async set(permission: Permission, expected?: AsRead): Promise<void> {
     await this.#file.change((items) => {
       refuseOther(items, permission, expected);
@@ -122,7 +122,7 @@ export class Permissions {
     });
   }
 
-  /** Returns whether there was one. Throws `conflict` if `from` is no longer the stored one. */
+  /** Returns whether there was one. Throws `conflict` if the stored one isn't `expected`. */
   async revoke(appId: string, endpoint: string, expected?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
     const { read } = this.asRead(key);
@@ -173,14 +173,14 @@ export function deniesSignIn({ deniedSignInIds = [] }: Permission, signInId: str
   return deniedSignInIds.includes(signInId);
 }
 
-/** True once the first token has fixed everything that it fixes: this sign-in, the resource and the scopes. */
-export function isBoundTo(permission: Permission, signInId: string): boolean {
+/** True once the first token has fixed the permission to this sign-in, the resource and the scopes. */
+export function isFixedTo(permission: Permission, signInId: string): boolean {
   const { resource, fixAtFirstToken = false } = permission;
   return namesSignIn(permission, signInId) && resource !== undefined && !fixAtFirstToken;
 }
 
 /** False until its first token. */
-export function isBound({ signInIds = [] }: Permission): boolean {
+export function namesAnySignIn({ signInIds = [] }: Permission): boolean {
   return signInIds.length > 0;
 }
 

@@ -178,6 +178,7 @@ export const isShared = ({ purpose }: SignIn): boolean => purpose?.kind !== 'nar
 export const isWiderThanAsked = (signIn: SignIn): boolean =>
   !isShared(signIn) && !isWithin(withoutOfflineAccess(signIn.scope), signIn.requestedScope);
 
+/** Not revoked: it is active, or the user must sign in again. */
 export const isLiving = ({ state }: SignIn): boolean => state.kind !== 'revoked';
 
 /** Every name of the sign-in's servers for which the user may have set an exception. */

@@ -227,12 +227,12 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
     scopesSupported,
     authorizationServerScopes: server.scopesSupported,
   });
-  if (!request.bound) return selected;
+  if (!request.allowedScope) return selected;
   // Least privilege: if an app may have only some scopes, no more are requested. A refresh token is for Keyturn, not
   // for the app, but offline_access is requested only if the server offers it (newer revisions, refresh tokens).
-  const { bound } = request;
-  const kept = selected?.filter((scope) => bound.includes(scope)) ?? [];
-  return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);
+  const { allowedScope } = request;
+  const kept = selected?.filter((scope) => allowedScope.includes(scope)) ?? [];
+  return withOfflineAccess(kept.length > 0 ? kept : allowedScope, server.scopesSupported);
 }
 
 function needsUser(endpoint: string): KeyturnError {

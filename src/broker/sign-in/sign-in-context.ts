@@ -23,8 +23,8 @@ export interface SignInRequest extends SignInDetails {
   readonly notGranted?: readonly string[];
   /** The number of such sign-ins is bounded, so a refusal of their scopes doesn't keep other pages from opening. */
   readonly isStepUp?: boolean;
-  /** Scopes a permission allows at most; absent: no bound. */
-  readonly bound?: readonly string[];
+  /** Scopes that a permission allows at most; absent: any. */
+  readonly allowedScope?: readonly string[];
   readonly issuer?: string;
   readonly method: SignInMethod;
   /** Registers a new client for this sign-in, even if one is registered there already. */

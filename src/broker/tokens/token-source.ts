@@ -34,10 +34,10 @@ export interface WantedToken {
 export async function tokenFromSource(
   parts: SourceParts,
   signIn: SignIn,
-  need: WantedToken,
+  wanted: WantedToken,
 ): Promise<AccessToken | 'changed' | 'mustSignIn' | 'mustSignInForAppAlone'> {
   const { clock, refresher } = parts;
-  const { cached, narrowTo, minimumValidity, deadline } = need;
+  const { cached, narrowTo, minimumValidity, deadline } = wanted;
   if (!signIn.hasRefreshToken) return unrefreshable(parts, signIn, cached, minimumValidity);
   try {
     return await refresher.refresh(signIn.id, narrowTo, deadline.signal);

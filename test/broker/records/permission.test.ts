@@ -1,6 +1,12 @@
 /** What a permission gives, what it refuses, and what a new decision keeps of it. */
 import { describe, expect, it } from 'vitest';
-import { carriedOver, covers, isBound, isBoundTo, isDenied } from '../../../src/broker/records/permission.ts';
+import {
+  carriedOver,
+  covers,
+  namesAnySignIn,
+  isFixedTo,
+  isDenied,
+} from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 
 const permission = (changes: Partial<Permission> = {}): Permission => ({
@@ -38,15 +44,15 @@ it.each([
 
 it('isBoundTo: by sign-in and resource, once the first token has fixed the scopes', () => {
   const bound = { signInIds: ['g1'], resource: 'https://mcp.example/' };
-  expect(isBoundTo(permission(bound), 'g1')).toBe(true);
-  expect(isBoundTo(permission(bound), 'g2')).toBe(false);
-  expect(isBoundTo(permission({ signInIds: ['g1'] }), 'g1')).toBe(false);
-  expect(isBoundTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
+  expect(isFixedTo(permission(bound), 'g1')).toBe(true);
+  expect(isFixedTo(permission(bound), 'g2')).toBe(false);
+  expect(isFixedTo(permission({ signInIds: ['g1'] }), 'g1')).toBe(false);
+  expect(isFixedTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
 });
 
 it('isBound: once the first token has named a sign-in', () => {
-  expect(isBound(permission())).toBe(false);
-  expect(isBound(permission({ signInIds: ['g1'] }))).toBe(true);
+  expect(namesAnySignIn(permission())).toBe(false);
+  expect(namesAnySignIn(permission({ signInIds: ['g1'] }))).toBe(true);
 });
 
 describe('carriedOver', () => {
