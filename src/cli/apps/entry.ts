@@ -110,6 +110,7 @@ async function allowed({ as, params }: AppRequest, { end, refusesOpen, tell }: W
   const connection = await connectAs(as);
   const ask = async (timeout: number): Promise<unknown> =>
     connection.getCredential({ ...params, interaction: 'allow', detached: true, timeout });
+  const left = (): number => Math.max(0, Math.floor((end - performance.now()) / 1000));
   /** Why the token isn't there after `timeout` seconds. */
   const lateAfter = async (timeout: number): Promise<Reason | undefined> => {
     try {
@@ -123,11 +124,12 @@ async function allowed({ as, params }: AppRequest, { end, refusesOpen, tell }: W
   try {
     // A client may end this process at any moment: then the question must not end with it.
     let why = await lateAfter(0);
-    // A page opens later than a card.
-    if (why !== undefined && !pending.includes(why)) why = await lateAfter(1);
+    // A page opens later than a card: where its server is slow, by seconds.
+    for (let pause = 1; why !== undefined && !pending.includes(why) && pause <= left(); pause *= 2)
+      why = await lateAfter(pause);
     if (why !== undefined) {
       if (pending.includes(why)) await tell?.();
-      await ask(Math.max(0, Math.floor((end - performance.now()) / 1000)));
+      await ask(left());
     }
     return connection;
   } catch (error) {

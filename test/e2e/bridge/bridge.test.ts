@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
@@ -60,8 +61,10 @@ it.each([
 });
 
 it('says that a sign-in waits, once its page is open', async () => {
-  const { home, resource } = await homeInWorld({ env: { KEYTURN_BROWSER: 'true' } });
+  const { home, world, resource } = await homeInWorld({ env: { KEYTURN_BROWSER: 'true' } });
   await startBroker(home);
+  // It answers, as slowly as many servers do.
+  world.authorizationServer.server.on('POST', '*', () => sleep(2500, undefined));
   await paired(home, 'an-editor');
   await allow(home, 'an-editor', resource);
   const { connected, output } = startClient(home, resource, '--as', 'an-editor');
