@@ -10,7 +10,7 @@ import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts
 export const command = defineCommand(
   {
     name: 'connect',
-    summary: 'Connect an MCP client to a server, and print its configuration',
+    summary: 'Set up an MCP client for a server, and print its configuration',
     operands: [{ name: 'URL' }],
     options: {
       as: {
@@ -19,12 +19,12 @@ export const command = defineCommand(
         summary: 'the app name of this client',
         more: ' (default: made of the URL)',
       },
-      scope: scopeOption('allow this scope', '; without it, every scope that you grant'),
+      scope: scopeOption('allow only this scope (default: all that you grant)'),
       account: accountOption('which account, if you have several', '; it is in the printed entry too'),
       json: jsonOption('the entry'),
     },
     about:
-      'Connect an MCP client to one MCP server: give the client an app key (pairing), allow it to use the server, and sign in. Then print the entry for the client’s configuration. `keyturn setup` does all this for the clients that it finds.',
+      'Set up an MCP client for one MCP server: give the client an app key (pairing), allow it to use the server, and sign in. Then print the entry for the client’s configuration. `keyturn setup` does all this for the clients that it finds.',
     notes: [
       'The entry runs `keyturn bridge`. Without a terminal, the command leaves its requests to `keyturn request`, waits for 20 seconds, and prints nothing without --json.',
       'The exit codes are those of `keyturn token`.',

@@ -60,7 +60,7 @@ const metadata = defineCommand(
 
 export const command = defineNoun(
   'oauth-client',
-  'Add, list and remove OAuth clients at authorization servers',
+  'Add, list and remove OAuth clients; print a metadata document',
   { add: addClient, list, remove, metadata },
   'list',
 );

@@ -39,17 +39,18 @@ const approveRequest = defineCommand(
     summary: 'Approve a request',
     operands: [{ name: 'ID' }],
     options: {
-      once: { type: 'boolean', summary: 'for one token' },
-      'this-run': { type: 'boolean', summary: 'until the app quits or disconnects' },
+      once: { type: 'boolean', summary: 'for one token; not with --this-run or --for' },
+      'this-run': {
+        type: 'boolean',
+        summary: 'until the app quits or disconnects, or --for is over',
+      },
       for: forOption('; default: cli 1h, others until revoked'),
-      scope: scopeOption('exactly this scope, of those requested', '; no others'),
-      account: accountOption('the account, if the request is which one an app uses'),
+      scope: scopeOption('only this scope, of those requested'),
+      account: accountOption('the account, if the request asks which one the app uses'),
     },
     about:
       'Approve a request. Before you pair an app, compare the code that it shows. While the Keyturn app runs, approve in its window.',
-    notes: [
-      'The options limit the approval of an app that asks for tokens; --once goes with neither --this-run nor --for.',
-    ],
+    notes: ['The options limit the approval of an app that asks for tokens.'],
     examples: ['keyturn request approve 1a2b', 'keyturn request approve 1a2b --this-run --for 30m'],
   },
   async ({ options, operands: [id] }) => {

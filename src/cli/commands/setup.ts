@@ -4,7 +4,7 @@ import { jsonOption, yesOption } from '../terminal/statement.ts';
 
 const project = {
   type: 'boolean',
-  summary: 'include files of this project that are under version control',
+  summary: 'include this project’s files under version control too',
 } as const;
 
 const run = defineCommand(
@@ -19,7 +19,7 @@ const run = defineCommand(
         more: '; so it is without a terminal',
       },
       yes: yesOption,
-      json: { ...jsonOption('it'), more: '; goes with --yes' },
+      json: { ...jsonOption('the result'), more: '; goes with --yes' },
     },
     about:
       'Find the configurations of MCP clients, show the servers in them that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
@@ -44,7 +44,7 @@ const check = defineCommand(
   {
     name: 'setup check',
     summary: 'Show what setup would change, and change nothing',
-    options: { project, json: jsonOption('it') },
+    options: { project, json: jsonOption('the result') },
     about:
       'Show which entries `keyturn setup` would switch, and which hold a secret in plain text. Changes nothing.',
     exitCodes: { 9: 'there is an entry to switch, or a secret in plain text' },
@@ -60,7 +60,7 @@ const undo = defineCommand(
   {
     name: 'setup undo',
     summary: 'Restore what setup changed',
-    options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
+    options: { yes: yesOption, json: { ...jsonOption('the result'), more: '; goes with --yes' } },
     about: 'Restore the entries that `keyturn setup` changed. An entry that has changed or is gone stays so.',
     exitCodes: { 9: 'an entry did not go back' },
     examples: ['keyturn setup undo'],

@@ -50,7 +50,7 @@ const statement = {
     nonce: { type: 'string', value: 'NONCE', summary: 'with --dpop: the DPoP-Nonce of the last answer' },
     'no-input': noInputOption,
     timeout: timeoutOption('how long to wait for you', '5m'),
-    json: jsonOption('the token, its end and its scopes'),
+    json: jsonOption('the token, when it expires and its scopes'),
   },
   about: 'Print an access token for an MCP server.',
   notes: [

@@ -92,6 +92,6 @@ export function commandIn(
   const listed = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter(Boolean).join(' or ');
   const not = word === undefined ? '' : `, not ${quoted(word)}`;
   throw new KeyturnError('invalid_request', `keyturn ${noun} takes ${listed}${not}.`, {
-    hint: `${word === undefined ? '' : didYouMean(word, names)}All of them: keyturn ${noun} --help`,
+    hint: `${word === undefined ? '' : didYouMean(word, names)}All verbs: keyturn ${noun} --help`,
   });
 }

@@ -123,8 +123,8 @@ export const scopeOption = (summary: string, more = '') =>
     type: 'string',
     short: 's',
     value: 'SCOPE',
-    summary,
-    more: `; repeat it, or quote a list${more}`,
+    summary: `${summary}; repeatable`,
+    more: `, or a quoted list${more}`,
     repeatable: true,
   }) as const;
 export const accountOption = (summary: string, more = '') =>

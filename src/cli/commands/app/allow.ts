@@ -17,11 +17,11 @@ export const allowApp = defineCommand(
     operands: [{ name: 'APP' }, { name: 'URL' }],
     options: {
       scope: scopeOption(
-        'exactly this scope',
-        '; without it, every scope that you grant at the authorization server, now or later',
+        'allow only this scope (default: all)',
+        '; all: every scope that you grant at the authorization server, now or later',
       ),
       account: accountOption(
-        'this account too, if you have several there',
+        'add this account to those that the app may use',
         '; without --scope and --for, a permission that is there keeps its own',
       ),
       for: forOption('; without it, until you revoke it'),
