@@ -126,10 +126,10 @@ function dispatch(services: Services, caller: Caller, method: string, params: un
 /** Waits only where a guard or the handler has to. */
 function answer(services: Services, caller: Caller, method: string, params: unknown): unknown {
   if (!isMethod(method)) throw unknownMethod(method);
-  const { who, clientHint = 'Use the keyturn command.', inMismatchedHome, usesRecords } = methodRow(method);
+  const { who, appHint = 'Use the keyturn command.', inMismatchedHome, usesRecords } = methodRow(method);
   // No app acts as the owner.
   if (who === 'owner' && caller.role !== 'owner')
-    throw new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint: clientHint });
+    throw new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint: appHint });
   // Nothing is served or adopted in a home that may belong to another vault.
   if (!inMismatchedHome) services.homeCheck.refuseMismatch();
   // No app gets anything while the vault is locked.

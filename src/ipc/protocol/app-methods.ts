@@ -1,6 +1,6 @@
 /**
- * The methods about apps: the paired ones, their permissions, the questions they raise, the proxies
- * by which apps without a key come, and the forwards by which apps elsewhere do.
+ * The methods about apps: the paired ones, their permissions, the approval requests, the proxies for apps without an
+ * app key, and the forwards for apps elsewhere.
  */
 import * as z from 'zod';
 
@@ -15,7 +15,7 @@ import { account, empty, shownName, url } from './schemas/values.ts';
 const app = shownName;
 
 export const appMethods = {
-  // Apps, their permissions and their questions
+  // Apps, their permissions and approval requests
   'app.list': { ...ownersList, params: empty, result: z.object({ apps: z.array(pairedApp) }) },
   'app.remove': { ...ownersEnd, params: z.object({ app }), result: empty },
   'permission.set': {
@@ -23,11 +23,12 @@ export const appMethods = {
     params: permission.extend({ app, account: account.optional() }),
     result: empty,
   },
+  /** It may widen: without a denial, the app may ask again. */
   'permission.revoke': { ...ownersMayWiden, params: z.object({ app, resource: url }), result: empty },
   'request.list': { ...ownersShow, params: empty, result: z.object({ requests: z.array(approvalRequest) }) },
   'request.answer': { who: 'owner', effect: 'mayWiden', params: approvalRequestAnswer, result: empty },
 
-  // Proxies: addresses for apps without a key
+  // Proxies: URLs for apps without an app key
   'proxy.add': { ...ownersWiden, params: proxyAdd, result: z.object({ proxy }) },
   'proxy.list': {
     who: 'owner',
@@ -36,9 +37,9 @@ export const appMethods = {
     params: empty,
     result: z.object({ proxies: z.array(proxy) }),
   },
-  /** The address of before is nobody's from now on. */
+  /** Gives the proxy a new URL. The old one stops working. */
   'proxy.rotate': { ...ownersEnd, params: proxyNamed, result: z.object({ proxy }) },
-  /** The apps that came by it end with it. */
+  /** Removes the apps that used its URL too. */
   'proxy.remove': { ...ownersEnd, params: proxyNamed, result: empty },
 
   // Forwards: sockets for apps of another machine or of a sandbox
@@ -51,5 +52,5 @@ export const appMethods = {
     params: empty,
     result: z.object({ forwards: z.array(forward) }),
   },
-  'forward.end': { who: 'owner', effect: 'narrows', params: forwardNamed, result: empty },
+  'forward.end': { who: 'owner', effect: 'reduces', params: forwardNamed, result: empty },
 } as const satisfies Record<string, Method>;

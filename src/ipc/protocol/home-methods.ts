@@ -1,7 +1,7 @@
 /**
- * The owner's methods about the home: our clients, settings, waived rules, the audit log, the broker itself.
+ * The owner's methods about the home: our OAuth clients, settings, exceptions, the audit log, the broker itself.
  *
- * Invariants: every text is bounded. A row of the audit log names apps, servers and scopes, and has no field for a token.
+ * Invariants: every string in params has a maximum length. A row of the audit log holds no secret (audit/audit-row.ts).
  */
 import * as z from 'zod';
 
@@ -18,7 +18,7 @@ import {
   settingValue,
   unapproved,
 } from './schemas/settings-schema.ts';
-import { empty, exceptionName, instant, url } from './schemas/values.ts';
+import { count, empty, exceptionName, url } from './schemas/values.ts';
 import { receipt } from './sign-in-methods.ts';
 import { display, pause, vaultState } from './vault-methods.ts';
 
@@ -30,17 +30,17 @@ const auditRow = z.looseObject({
   endpoint: z.string().optional(),
   issuer: z.string().optional(),
   scope: z.array(z.string()).optional(),
-  count: instant.optional(),
+  count: count.optional(),
   fingerprint: z.string().optional(),
 });
 
 /** What happened within one hour. `at`: its beginning in milliseconds, as times are in the log. */
 const activeHour = z.object({
   at: z.number(),
-  handedOut: instant,
-  refused: instant,
-  refreshed: instant,
-  failed: instant,
+  handedOut: count,
+  refused: count,
+  refreshed: count,
+  failed: count,
 });
 
 /** An app that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
@@ -48,13 +48,14 @@ const use = z.object({
   app: z.string(),
   endpoint: z.string(),
   last: z.number(),
-  handedOut: z.array(instant),
+  handedOut: z.array(count),
 });
 
 const status = z.object({
   version: z.string().max(maxLength.id),
   pid: z.int().positive(),
   home: z.string().max(maxLength.scope),
+  /** Its kind: `keychain`, `sealed-file` or `memory`. */
   vault: z.string().max(maxLength.id),
   /** Of a `sealed-file` vault. */
   vaultOpenedBy: z.literal(['passphrase', 'keychain']).optional(),
@@ -76,22 +77,21 @@ const status = z.object({
   pause: pause.optional(),
   /** The user's own command; absent: the system's browser. */
   browser: settingText.optional(),
-  /** Where the browser opens, e.g. `:0`; absent: in the app, or the broker has no display. */
+  /** Where the browser opens, e.g. `:0`; absent: the broker is the Keyturn app, or has no display. */
   display: settingText.optional(),
   insecureLoopback: z.boolean(),
-  /** How many there are. */
-  signIns: z.int().nonnegative(),
-  apiKeys: z.int().nonnegative(),
-  apps: z.int().nonnegative(),
-  requests: z.int().nonnegative(),
+  signIns: count,
+  apiKeys: count,
+  apps: count,
+  requests: count,
   exceptions: z.array(z.object({ server: url, names: z.array(exceptionName) })),
   /** Where each proxy leads and listens, whether it does, and which apps came by it. */
   proxies: z.array(proxyStanding),
-  /** How many forwards are open. */
-  forwards: z.int().nonnegative(),
-  /** Files that count for nothing, were left as they are, and why. */
+  /** Open ones. */
+  forwards: count,
+  /** Files that are ignored and left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
-  /** What the document says of this home. */
+  /** From document.json, the home's records, which the vault verifies. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `memory`: a memory vault, which remembers nothing of it. */
     state: z.literal(['unchecked', 'checked', 'memory', 'mismatched']),
@@ -103,8 +103,8 @@ const status = z.object({
     /** Why it is `mismatched`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /**
-     * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `inEffect` applies;
-     * elsewhere `value` does.
+     * Settings whose written value isn't the vault's. `inEffect` applies if the broker is the Keyturn app, or only that
+     * may approve; else `value` does.
      */
     differing: z.array(unapproved),
   }),
@@ -118,9 +118,7 @@ const status = z.object({
     ok: z.boolean(),
   }),
   /** The audit log can't be written: why, how many rows wait in memory, and how many had no room there. */
-  audit: z
-    .object({ why: z.string(), hint: z.string().optional(), waiting: instant, lost: instant })
-    .optional(),
+  audit: z.object({ why: z.string(), hint: z.string().optional(), waiting: count, lost: count }).optional(),
   /** What the broker could not do to shield its process, in sentences; empty where it did everything. */
   unshielded: z.array(settingText),
   /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
@@ -146,7 +144,7 @@ export const homeMethods = {
     /** The redirect URI to register at the issuer; absent for a client that needs no user. */
     result: z.object({
       redirectUri: url.optional(),
-      /** The client that was entered for that issuer before, the same one too. */
+      /** The client ID of the OAuth client that was entered for that issuer before, even if it is the same. */
       replaced: z.string().optional(),
     }),
   },
@@ -162,7 +160,7 @@ export const homeMethods = {
     result: empty,
   },
 
-  // Settings and waived rules
+  // Settings and exceptions
   'settings.get': {
     ...ownersShow,
     params: empty,
@@ -175,7 +173,7 @@ export const homeMethods = {
   'settings.set': {
     who: 'owner',
     effect: 'widens',
-    /** Text counts as the boolean or number that it spells; `null` unsets. */
+    /** A string is read as the boolean or number that it spells; `null` unsets. */
     params: z.object({ name: settingName, value: settingValue }),
     result: z.object({ inForce: z.literal(['now', 'nextStart']) }),
   },
@@ -191,7 +189,7 @@ export const homeMethods = {
     ...ownersShow,
     params: z.object({ count: z.int().min(1).max(1000) }),
     /** Oldest first; times in milliseconds. `skipped`: how many lines among them aren't rows. */
-    result: z.object({ rows: z.array(auditRow), skipped: instant.optional() }),
+    result: z.object({ rows: z.array(auditRow), skipped: count.optional() }),
   },
   'audit.activity': {
     ...ownersShow,
@@ -204,12 +202,12 @@ export const homeMethods = {
   // The broker
   status: { ...ownersShow, params: empty, result: status },
   subscribe: { ...ownersShow, params: empty, result: empty },
-  /** Where the user's command runs: the browser opens there, unless the broker is the app. */
+  /** The display of the user's command: the browser opens there, unless the broker is the Keyturn app. It changes no access. */
   'display.set': { ...ownersShow, params: display, result: empty },
   /** Answers when every rotated token is in the vault. */
   'broker.stop': {
     who: 'owner',
-    effect: 'narrows',
+    effect: 'reduces',
     inMismatchedHome: true,
     stopsBroker: true,
     params: empty,
@@ -217,7 +215,7 @@ export const homeMethods = {
   },
   'home.reset': {
     who: 'owner',
-    effect: 'narrows',
+    effect: 'reduces',
     inMismatchedHome: true,
     stopsBroker: true,
     /** `withoutVault`: go on where the vault is locked or broken, and nothing can be revoked. */

@@ -13,11 +13,11 @@ import type * as z from 'zod';
 type Who = 'owner' | 'app' | 'any';
 
 /**
- * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the user allows
+ * What a method does to access. `reads` shows. `reduces` takes away or ends. `asks` gives only what the user allows
  * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, whatever its params
  * are; `mayWiden` depends on them. A command that widens needs approval, and a window needs a press.
  */
-type Effect = 'reads' | 'narrows' | 'asks' | 'widens' | 'mayWiden';
+type Effect = 'reads' | 'reduces' | 'asks' | 'widens' | 'mayWiden';
 
 export interface Method {
   readonly params: z.ZodType;
@@ -33,12 +33,13 @@ export interface Method {
   /** It shows records, verified or not: the answer then says `notVerified`. */
   readonly showsRecords?: true;
   /**
-   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused while the app is closed.
+   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused while only the
+   * Keyturn app may approve, and it doesn't run.
    */
   readonly signsIn?: true;
-  /** Success changes no list that anybody shows. For `narrows`, `widens` and `mayWiden`, which otherwise do. */
+  /** Success changes no list that anybody shows. For `reduces`, `widens` and `mayWiden`, which otherwise do. */
   readonly changesNoList?: true;
-  /** An app may call it again and again to show something. It doesn't keep the vault from locking when idle. */
+  /** It may be called again and again to show something. It doesn't keep the vault from locking when idle. */
   readonly isPolled?: true;
   /** A user acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;
@@ -47,14 +48,14 @@ export interface Method {
   /** Stops the broker. It waits for the other requests, and must not wait for itself. */
   readonly stopsBroker?: true;
   /** The hint for an app that calls this method of the owner's: what it can do instead. */
-  readonly clientHint?: string;
+  readonly appHint?: string;
 }
 
-/** What ends what a record allows, widens by a record, or may. */
-export const ownersEnd = { who: 'owner', effect: 'narrows', usesRecords: true } as const;
+/** The owner's methods that use records to end access, to widen it, or to do either. */
+export const ownersEnd = { who: 'owner', effect: 'reduces', usesRecords: true } as const;
 export const ownersWiden = { who: 'owner', effect: 'widens', usesRecords: true } as const;
 export const ownersMayWiden = { who: 'owner', effect: 'mayWiden', usesRecords: true } as const;
 
-/** What the owner's windows and commands show, of any home; and lists of records. */
+/** What the owner's windows and commands read: the state of any home, and lists of records. */
 export const ownersShow = { who: 'owner', effect: 'reads', isPolled: true, inMismatchedHome: true } as const;
 export const ownersList = { who: 'owner', effect: 'reads', isPolled: true, showsRecords: true } as const;

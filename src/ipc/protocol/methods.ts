@@ -1,9 +1,9 @@
 /**
- * The methods of the wire, one row each, in files by subject; what each does is in daemon/methods/. The daemon's side only;
- * apps read answers with the guards of ../wire/.
+ * The methods of the wire, one row each, in files by subject; what each does is in daemon/methods/. For the broker, the
+ * `keyturn` command and the windows; apps read answers with the guards of ../wire/.
  *
- * Invariants: a request reaches the broker only as the output of its `params` schema. Every text is bounded. Unknown
- * fields are dropped, so that a newer client can speak to an older broker.
+ * Invariants: a request reaches the broker only as the output of its `params` schema. Every string in params has a
+ * maximum length. Unknown fields are dropped, so that a newer app can speak to an older broker.
  */
 import * as z from 'zod';
 
@@ -48,24 +48,24 @@ export function methodRow(method: MethodName): Method {
   return methods[method];
 }
 
-/** True for what gives somebody more than they had, or may, depending on its params. */
+/** True for a method that widens access, or may, depending on its params. */
 export function isWidening(method: MethodName): method is WideningMethod {
   const { effect } = methods[method];
   return effect === 'widens' || effect === 'mayWiden';
 }
 
-/** True for what gives somebody more whatever its params are. */
+/** True for a method that widens access whatever its params are. */
 export function alwaysWidens(method: MethodName): boolean {
   return methods[method].effect === 'widens';
 }
 
-/** True for what may change a list that somebody shows. */
+/** True if a successful call may change a list that a window shows. */
 export function changesLists(method: MethodName): boolean {
   const { effect, changesNoList } = methodRow(method);
-  return (effect === 'narrows' || isWidening(method)) && !changesNoList;
+  return (effect === 'reduces' || isWidening(method)) && !changesNoList;
 }
 
-/** Any answer may have one: a change is in effect, and something is left to do; or records are `notVerified`. */
+/** Any result may have a warning: the change is in effect, but something is left to do; or records are `notVerified`. */
 export const warned = z.object({ warning: z.string() });
 
 /** Said beside records that are shown before the vault has verified the home's document. */

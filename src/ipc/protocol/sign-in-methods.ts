@@ -11,6 +11,7 @@ import type { Method } from './method.ts';
 import { signInMethod } from './schemas/request-schema.ts';
 import {
   account,
+  count,
   empty,
   exceptionName,
   id,
@@ -44,9 +45,9 @@ const signIn = z.object({
   scope,
   /** `active`, `refreshing` (a refresh is under way), `signInRequired` (only a new sign-in helps) or `revoked`. */
   state,
-  /** Rules that the user waived for this server. */
+  /** Those that the user added for this server. */
   exceptions: z.array(exceptionName),
-  /** Why a sign-in is needed. */
+  /** Why the user must sign in again. */
   why: z.string().max(maxLength.url).optional(),
   /** Of a revoked sign-in. */
   ...receiptFields,
@@ -83,7 +84,7 @@ const explanation = z.object({
   now: sentence,
   next: sentence,
   lostRefresh: sentence.optional(),
-  /** Where a token isn't bound to this server. */
+  /** If a token isn't for this server alone. */
   audience: sentence.optional(),
   /** Where its tokens are bound to a DPoP key. */
   dpopKey: sentence.optional(),
@@ -116,7 +117,7 @@ const explanation = z.object({
       outcome: z.string(),
       app: z.string().optional(),
       /** So many of the same kind within a minute. */
-      count: instant.optional(),
+      count: count.optional(),
     }),
   ),
 });
@@ -130,24 +131,24 @@ export const receipt = z.object({
   ...receiptFields,
 });
 
-const loginStart = z.object({
+const signInStart = z.object({
   resource: url,
   method: signInMethod.optional(),
   scope: scope.min(1).optional(),
   account: account.optional(),
   issuer: url.optional(),
-  /** By a client that is registered again, where the page of the one there is shows an error. */
+  /** Register another OAuth client for it: the page with the present one shows an error. */
   newClient: z.literal(true).optional(),
   timeout: seconds.optional(),
 });
 
 /** What the user says of a sign-in's page. */
-const loginAnswer = z
+const signInAnswer = z
   .object({
     id,
-    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    /** The whole URL that a browser elsewhere ended at. Holds a code: never logged. */
     redirect: z.string().min(1).max(maxLength.challenge).optional(),
-    /** It shows an error where the sign-in should be. */
+    /** The page shows an error instead of the sign-in. */
     isErrorPage: z.literal(true).optional(),
   })
   .refine(
@@ -174,7 +175,7 @@ export const signInMethods = {
   'signIn.revoke': {
     ...ownersEnd,
     mayPrompt: true,
-    clientHint:
+    appHint:
       'Other apps may use the sign-in. permission.release ends this app’s own permission; the user revokes with: keyturn logout URL',
     params: signInNamed,
     result: z.object({ revoked: z.array(receipt) }),
@@ -183,24 +184,27 @@ export const signInMethods = {
     ...ownersWiden,
     signsIn: true,
     mayPrompt: true,
-    params: loginStart,
+    params: signInStart,
     result: z.object({ signIn }),
   },
-  /** Where a sign-in would go, for the client that the user registered there by hand. */
+  /**
+   * The issuer where a sign-in would go, for an OAuth client that the user registered by hand. `wasShown`: the user has
+   * seen this issuer named for this server before, so its client secret may go there.
+   */
   'signIn.issuer': {
     who: 'owner',
     effect: 'reads',
     usesRecords: true,
-    params: loginStart.pick({ resource: true, issuer: true }),
+    params: signInStart.pick({ resource: true, issuer: true }),
     result: z.object({ issuer: url, wasShown: z.boolean() }),
   },
   'signIn.answer': {
     who: 'owner',
-    // While the app runs, this is its caller's own sign-in, which a card allowed: another client in it is registered at
-    // the same server.
+    // While the Keyturn app runs, only the caller that started the sign-in may answer it, and a card allowed that. After
+    // `isErrorPage` another OAuth client is registered, at the same authorization server.
     effect: 'asks',
     signsIn: true,
-    params: loginAnswer,
+    params: signInAnswer,
     result: empty,
   },
 } as const satisfies Record<string, Method>;

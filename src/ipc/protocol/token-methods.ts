@@ -1,15 +1,25 @@
 /**
- * The methods by which an app gets, rejects and gives up tokens, shows an address of its server, and learns the broker's
- * way to servers.
+ * The methods by which an app gets, rejects and gives up tokens, lets the user open a URL of its server, and learns how
+ * the broker reaches servers.
  *
- * Invariant: every text is bounded.
+ * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
 
 import { maxLength } from '../wire/limits.ts';
 import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
 import type { Method } from './method.ts';
-import { account, empty, id, instant, keyPlace, scope, seconds, url } from './schemas/values.ts';
+import {
+  account,
+  empty,
+  id,
+  instant,
+  remaining,
+  apiKeyHeader,
+  scope,
+  seconds,
+  url,
+} from './schemas/values.ts';
 
 const challenge = z.object({
   status: z.literal([401, 403]),
@@ -23,7 +33,7 @@ export const tokenResult = z.object({
   token_type: z.string().min(1).max(maxLength.id),
   /** Absent, both: the server stated no lifetime. */
   expires_at: instant.optional(),
-  expires_in: instant.optional(),
+  expires_in: remaining.optional(),
   scope,
   resource: url,
   account,
@@ -31,8 +41,8 @@ export const tokenResult = z.object({
   tokenId: id,
 });
 
-/** An API key, in place of a token. `value` is the whole value of the header, with the scheme. */
-export const keyResult = keyPlace.extend({
+/** An API key instead of a token. `value` is the whole value of the header, with the scheme. */
+export const apiKeyResult = apiKeyHeader.extend({
   kind: z.literal('apiKey'),
   value: z.string().min(1).max(maxLength.token).regex(keyValuePattern),
   resource: url,
@@ -57,7 +67,7 @@ export const tokenGet = z.object({
   operation: z.string().max(maxLength.operation).optional(),
   interaction: z.literal(['never', 'allow']).optional(),
   timeout: seconds.optional(),
-  /** When the timeout is over, the broker goes on with the question and the sign-in, for ten minutes. */
+  /** After the timeout the broker goes on with the approval request and the sign-in, for ten minutes. */
   detached: z.boolean().optional(),
 });
 
@@ -79,7 +89,7 @@ export const tokenReject = z
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
     operation: z.string().max(maxLength.operation).optional(),
-    /** The MCP server took this very token before. */
+    /** The MCP server accepted this token before. */
     worked: z.boolean().optional(),
   })
   .refine(
@@ -94,14 +104,14 @@ export const tokenRejectResult = z.object({
   retryAfter: seconds.optional(),
 });
 
-/** An address that the MCP server asks the user to open, with the server's words about it. */
+/** A URL that the MCP server asks the user to open, with the server's words about it. */
 export const urlShow = z.object({
   resource: url,
   url: z.string().min(1).max(maxLength.challenge),
   message: z.string().max(maxLength.sentence).optional(),
 });
 
-/** The broker's way to servers. */
+/** How the broker reaches a server. `authorities`: CA certificates (PEM). `withheld`: the HTTP proxy needs a password. */
 export const networkResult = z.object({
   authorities: z.string().min(1).max(maxLength.authorities).optional(),
   httpsProxy: url.optional(),
@@ -115,9 +125,9 @@ export const tokenMethods = {
     effect: 'asks',
     usesRecords: true,
     params: tokenGet,
-    result: z.union([tokenResult, keyResult]),
+    result: z.union([tokenResult, apiKeyResult]),
   },
-  /** A proof of the key that a token of this app is bound to, for one request within what it may reach. */
+  /** A proof with the DPoP key that a token of this app is bound to, for one request at or below its endpoint. */
   'token.prove': {
     who: 'app',
     effect: 'reads',
@@ -128,12 +138,12 @@ export const tokenMethods = {
   },
   'token.reject': {
     who: 'app',
-    effect: 'narrows',
+    effect: 'reduces',
     changesNoList: true,
     params: tokenReject,
     result: tokenRejectResult,
   },
-  /** An approval opens an address in the user's browser. It gives nobody access. */
+  /** An approval opens a URL in the user's browser. It grants no access. */
   'url.show': {
     who: 'app',
     effect: 'asks',
@@ -141,11 +151,11 @@ export const tokenMethods = {
     params: urlShow,
     result: z.object({ action: z.literal(['accept', 'decline', 'cancel']) }),
   },
-  /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
+  /** The result holds no secret, and grants no access. */
   'network.get': { who: 'app', effect: 'reads', params: z.object({ resource: url }), result: networkResult },
   'permission.release': {
     who: 'app',
-    effect: 'narrows',
+    effect: 'reduces',
     usesRecords: true,
     params: z.object({ resource: url, kinds }),
     result: empty,

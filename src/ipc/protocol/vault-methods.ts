@@ -1,7 +1,7 @@
 /**
- * The owner's methods about the vault's lock and keys of backups, and about the pause of all access.
+ * The owner's methods about the vault's lock, backup keys, and the pause of all access.
  *
- * Invariant: every text is bounded, and nothing here comes back from the broker but the state and a backup's key.
+ * Invariant: every string has a maximum length. Results hold only states and backup keys.
  */
 import * as z from 'zod';
 
@@ -30,8 +30,8 @@ const displayName = z
   .regex(/^[A-Za-z0-9_.:/-]+$/);
 
 /**
- * The display of the caller, for the browser of a broker without a window. What no desktop writes is left out: nobody's
- * sign-in should fail of it.
+ * The caller's display, where a broker without a window opens the browser. A value of another form is ignored, so that no
+ * sign-in fails because of it.
  */
 export const display = z.object({
   DISPLAY: displayName.optional().catch(undefined),
@@ -52,16 +52,26 @@ const desktopSession = z.object({
 
 export const vaultState = z.object({
   state: z.literal([
+    // Not needed yet.
     'unused',
+    // Nobody has chosen its passphrase.
     'new',
     'open',
+    // Open, but the keychain's last answer took seconds.
     'slow',
+    // By Keyturn.
     'locked',
+    // By the system.
     'keychainLocked',
+    // The keychain asked the user, who has not answered.
     'waiting',
+    // The system has no keychain to reach.
     'absent',
+    // The keychain's worker process failed.
     'crashed',
+    // It can be read but not written.
     'full',
+    // An item, or the home's root key, is missing or unreadable.
     'damaged',
   ]),
   since: instant,
@@ -69,10 +79,10 @@ export const vaultState = z.object({
   hint: sentence.optional(),
 });
 
-/** Of a file that the vault seals for its owner: 32 bytes, base64url. */
+/** A backup key, with which the `keyturn` command seals one backup: 32 bytes, base64url. */
 const backupKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 
-/** The key of a backup, sealed. Nonce, key and tag: 60 bytes, base64url. */
+/** A backup key that the vault has sealed. Nonce, key and tag: 60 bytes, base64url. */
 const sealedKey = z.string().regex(/^[A-Za-z0-9_-]{80}$/);
 
 export const pause = z.object({
@@ -83,7 +93,7 @@ export const pause = z.object({
 
 export const vaultMethods = {
   // The vault's lock
-  'vault.lock': { who: 'owner', effect: 'narrows', params: empty, result: empty },
+  'vault.lock': { who: 'owner', effect: 'reduces', params: empty, result: empty },
   'vault.unlock': {
     who: 'owner',
     effect: 'widens',
@@ -98,7 +108,7 @@ export const vaultMethods = {
   },
 
   // Backups of programs' configuration that a command changes
-  /** A new key and the same one sealed. It opens nothing that was sealed before. */
+  /** A new backup key, and the same one sealed. It opens no earlier backup. */
   'backup.seal': {
     who: 'owner',
     effect: 'reads',
@@ -106,7 +116,7 @@ export const vaultMethods = {
     params: empty,
     result: z.object({ key: backupKey, sealedKey }),
   },
-  /** What the backup holds may be a secret that stood in plain text then. */
+  /** What the backup holds may be a secret that was in plain text then. */
   'backup.open': {
     who: 'owner',
     effect: 'widens',
@@ -117,16 +127,16 @@ export const vaultMethods = {
   },
 
   // The pause of all access
-  /** Never shortens a pause. The answer: the pause that stands now, which may be an earlier one that ends later. */
+  /** Never shortens a pause. The result: the pause in effect now, which may be an earlier one that ends later. */
   pause: {
     who: 'owner',
-    effect: 'narrows',
+    effect: 'reduces',
     mayPrompt: true,
     params: z.object({ until: instant.optional() }),
     result: pause,
   },
   resume: {
-    // The records are verified first: by then the vault has said whether a pause stands.
+    // The records are verified first: by then the vault has said whether there is a pause.
     ...ownersWiden,
     mayPrompt: true,
     params: empty,

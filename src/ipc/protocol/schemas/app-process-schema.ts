@@ -1,7 +1,7 @@
 /**
  * Who asks, as a schema of the wire: what program.ts, claim.ts and enclosure.ts read of a process.
  *
- * Invariant: every text is bounded. It is for display: a name, an argument or a folder is the process's own choice.
+ * Invariant: every string has a maximum length. It is for display: a name, an argument or a folder is the process's own choice.
  */
 import * as z from 'zod';
 

@@ -1,13 +1,13 @@
 /**
  * Apps, their permissions, and the forwards by which apps elsewhere come, as schemas of the wire.
  *
- * Invariant: every text is bounded. A forward's label can be in a file's name and in a command.
+ * Invariant: every string has a maximum length. A forward's label can be in a file's name and in a command.
  */
 import * as z from 'zod';
 
 import { appProcess, executable } from './app-process-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
-import { account, day, id, instant, keyPlace, scope, shownName, url } from './values.ts';
+import { account, count, day, id, instant, apiKeyHeader, scope, shownName, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -20,7 +20,7 @@ const heldPermission = permission.extend({
   /** What the user denied of what the app asked for besides. */
   deniedScope: scope.optional(),
   /** It is for the endpoint's API key, which goes in this header, and for no token. */
-  apiKey: keyPlace.optional(),
+  apiKey: apiKeyHeader.optional(),
   /** The accounts that the app works as there; absent until its first token. */
   accounts: z.array(account).optional(),
   /** The authorization server of each of these accounts, if the sign-ins there are at several. */
@@ -64,7 +64,7 @@ export const pairedApp = z.object({
 /** A month: a machine that is used for longer is forwarded to again. */
 const longest = 31 * day;
 
-/** An absolute path. The bound is that of a socket's path on Linux. */
+/** An absolute path. The limit is that of a socket's path on Linux. */
 const socketPath = z.string().regex(/^\/[^\0]{1,107}$/);
 
 const maxResources = 64;
@@ -82,7 +82,7 @@ export const forward = forwardOrigin.extend({
   /** It ends then, or with the connection that opened it. */
   until: instant,
   /** Connections of apps that proved themselves there. */
-  connections: z.int().nonnegative(),
+  connections: count,
 });
 
 export const forwardOpen = z

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { url } from './values.ts';
+import { instant, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
@@ -63,6 +63,5 @@ export const registered = z.object({
    * sign-ins need it. `trial`: no sign-in with it has succeeded yet.
    */
   state: z.literal(['replaced', 'rejected', 'trial']).optional(),
-  /** Seconds since 1970. */
-  registeredAt: z.int().nonnegative(),
+  registeredAt: instant,
 });

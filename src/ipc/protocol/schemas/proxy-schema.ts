@@ -1,7 +1,7 @@
 /**
  * Proxies as schemas of the wire.
  *
- * Invariant: every text is bounded. Only the user gets the address of a proxy.
+ * Invariant: every string has a maximum length. Only the user gets the address of a proxy.
  */
 import * as z from 'zod';
 

@@ -1,7 +1,7 @@
 /**
- * Open questions and sign-ins as schemas of the wire, with the answers that they take.
+ * Open approval requests and sign-ins as schemas of the wire, with the answers that they take.
  *
- * Invariant: every text is bounded.
+ * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
 
@@ -20,7 +20,7 @@ import {
   exceptionName,
   id,
   instant,
-  keyPlace,
+  apiKeyHeader,
   scope,
   shownName,
   state,
@@ -37,7 +37,7 @@ export const approvalRequestAnswer = z.object({
   id,
   /** `deny`: an app's request is denied from now on. `dismiss`: the app may ask again. */
   answer: z.literal(['approve', 'deny', 'dismiss']),
-  /** Exactly these scopes in place of those that the question names. */
+  /** Exactly these scopes instead of those that the request names. */
   scope: scope.min(1).optional(),
   /**
    * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
@@ -59,7 +59,7 @@ export const approvalRequestAnswer = z.object({
   account: account.optional(),
 });
 
-/** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
+/** A browser on this machine; one elsewhere, with its last URL pasted back; or a code (RFC 8628). */
 export const signInMethod = z.literal(['browser', 'paste', 'device']);
 
 export const approvalRequest = z.object({
@@ -83,7 +83,7 @@ export const approvalRequest = z.object({
       'resume',
     ])
     .optional(),
-  /** Of `allow`: the card that shows it. Questions with the same one are asked together, and answered one by one. */
+  /** Of `allow`: the card that shows it. Requests on the same card are shown together, and answered one by one. */
   card: id.optional(),
   app: shownName.optional(),
   appProcess: appProcess.optional(),
@@ -96,8 +96,8 @@ export const approvalRequest = z.object({
   /** Of a forward that would be opened: what its apps could ask for. */
   resources: z.array(url).optional(),
   resource: url.optional(),
-  /** The question is about the API key for `resource`, which goes in this header, and about no token. */
-  apiKey: keyPlace.optional(),
+  /** It is about the API key for `resource`, which goes in this header, and about no token. */
+  apiKey: apiKeyHeader.optional(),
   /** Of an API key that would be set: Keyturn would not ask whether the server offers a sign-in. */
   unchecked: z.literal(true).optional(),
   issuer: url.optional(),
@@ -110,7 +110,7 @@ export const approvalRequest = z.object({
   /** Of `allow`: what an approval allows; `DPoP`: tokens that are bound to a DPoP key. Absent where nobody has signed in yet. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   /**
-   * Of `allow`, where the question is about the account: those that the app works as there now. Of the end of a
+   * Of `allow`, if it is about the account only: those that the app works as there now. Of the end of a
    * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
    * those beside it. Of `choice`: those to choose among, of which an approval names one where there are several.
    */
@@ -121,35 +121,35 @@ export const approvalRequest = z.object({
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
   clientId: clientIdentifier.optional(),
-  /** Of a client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
+  /** Of an OAuth client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
   grantType: registrationGrantType.optional(),
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   idp: url.optional(),
   assertion: assertionSource.optional(),
-  /** True where the client that was entered for that issuer, or the key that was set there, would end. */
+  /** True if the OAuth client that was entered for that issuer, or the API key that was set there, would end. */
   replaces: z.boolean().optional(),
   exception: exceptionName.optional(),
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
-  /** Of the kind `settings`: what was written outside Keyturn, and would count after an approval. */
+  /** Of the kind `settings`: what was written outside Keyturn, and would take effect after an approval. */
   settings: z.array(unapproved).optional(),
-  /** Of the kind `settings`, at the app's first use: what the home allows. A refusal removes all of it. */
+  /** Of the kind `settings`, at the Keyturn app's first use: what the home allows. A refusal removes all of it. */
   allowed: z.array(allowedGroup).optional(),
   /** The issuer that the MCP server named before, where it names another now. */
   formerIssuer: url.optional(),
   /**
-   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. While the app runs,
-   * that code, and the address of a sign-in, go to the connection that started it and to the windows.
+   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. While the Keyturn app runs,
+   * that code, and the URL of a sign-in, go to the connection that started it and to the windows.
    */
   code: z.string().max(maxLength.id).optional(),
   /**
-   * Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that
+   * Of a sign-in: the server refused the OAuth client of the page before, and this page has another one. Of one that
    * a command wants to start: Keyturn would register again there.
    */
   newClient: z.literal(true).optional(),
-  /** Of a sign-in by a page: only a client that the user enters could take the place of the one of this page. */
+  /** Of a sign-in by a page: only an OAuth client that the user enters could replace this page's. */
   replacedByHand: z.literal(true).optional(),
   /** Of a sign-in by a page: why no browser was opened. */
   browserError: settingText.optional(),
@@ -159,12 +159,12 @@ export const approvalRequest = z.object({
   startedBy: z.literal(['app', 'command', 'window']).optional(),
   /**
    * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` while the
-   * app runs: for the windows only, `server` has its origin.
+   * Keyturn app runs: for the windows only, `server` has its origin.
    */
   url: z.string().max(maxLength.challenge).optional(),
-  /** The broker's own address that leads on to that page, for a browser on this machine. */
+  /** The broker's own URL that redirects to that page, for a browser on this machine. */
   startUrl: url.optional(),
-  /** Of the kind `url`: the words of the server that wants its address opened. */
+  /** Of the kind `url`: the words of the server that wants its URL opened. */
   message: z.string().max(maxLength.sentence).optional(),
   createdAt: instant,
   /** When nobody waits for the answer any more; absent for sign-ins and pairings. */

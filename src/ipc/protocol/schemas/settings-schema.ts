@@ -1,7 +1,7 @@
 /**
  * Settings as schemas of the wire: what is set, what was written, and whether the app decides about it.
  *
- * Invariant: every text is bounded.
+ * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
 
@@ -42,7 +42,7 @@ export const unapproved = z.object({
   isContent: z.literal(true).optional(),
 });
 
-/** What a home allows that was used without the app. */
+/** What a home allows that was used without the Keyturn app. */
 export const allowedGroup = z.object({
   what: z.literal(['signIns', 'apiKeys', 'apps', 'permissions', 'exceptions', 'oauthClients', 'proxies']),
   count: z.int(),
@@ -50,5 +50,8 @@ export const allowedGroup = z.object({
   lines: z.array(z.string().max(maxLength.url)),
 });
 
-/** Who may approve in this home. `appClosed`: only the Keyturn app, and it doesn't run. */
+/**
+ * Who may approve in this home: the `keyturn` command, the Keyturn app, or either. `appClosed`: only the Keyturn app, and
+ * it doesn't run. `unknown`: the vault, which says so, was not needed yet.
+ */
 export const approverState = z.literal(['unknown', 'command', 'app', 'appClosed', 'either']);

@@ -1,7 +1,7 @@
 /**
  * The plain values that the wire's schemas are made of.
  *
- * Invariant: every text is bounded.
+ * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
 
@@ -20,11 +20,14 @@ export const account = z.string().max(maxLength.account);
 export const state = z.string().min(1).max(maxLength.id);
 /** Seconds since 1970. */
 export const instant = z.int().nonnegative();
-/** A duration in seconds. */
+export const count = z.int().nonnegative();
+/** Seconds until something ends, however long. */
+export const remaining = z.int().nonnegative();
+/** A duration in seconds that the caller chooses. */
 export const seconds = z.int().nonnegative().max(day);
 export const empty = z.object({});
 
-/** A rule that the user may waive for a server; `private-address` is for a host. */
+/** An exception from a rule, which the user can add for a server; `private-address` is for a host. */
 export const exceptionName = z.literal([
   'issuer-mismatch',
   'no-resource',
@@ -36,5 +39,5 @@ export const exceptionName = z.literal([
 const header = z.string().regex(headerPattern, 'no name of a header');
 const scheme = z.string().regex(schemePattern, 'no scheme');
 
-/** Where a key goes, as cards and lists show it. */
-export const keyPlace = z.object({ header, scheme: scheme.optional() });
+/** The header that an API key goes in, as cards and lists show it. */
+export const apiKeyHeader = z.object({ header, scheme: scheme.optional() });
