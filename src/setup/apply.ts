@@ -103,16 +103,16 @@ function changeOf(
     const place = placeAt(format, where, way);
     return place ? where.slice(place.from, place.to) : '';
   };
-  const entries = going.map(({ way }) => ({
-    way: [...way],
-    before: textAt(text, way),
-    after: textAt(after, way),
+  const entries = going.map(({ keyPath }) => ({
+    way: [...keyPath],
+    before: textAt(text, keyPath),
+    after: textAt(after, keyPath),
   }));
   const kept = {
     file: config.file,
     before: found.bytes.toString('base64'),
     after: hashOf(bytes),
-    format: config.dialect === 'toml' ? 'toml' : 'json',
+    format: config.entryShape === 'toml' ? 'toml' : 'json',
     entries,
   } as const;
   return { surveyed, found, bytes, kept };

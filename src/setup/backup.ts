@@ -40,7 +40,7 @@ const kept = z.object({
       /** SHA-256 of the file as it was written, hex. */
       after: z.string(),
       format: z.literal(['json', 'toml']),
-      /** Texts of each entry before and after. */
+      /** Of each entry: its key path (`way`), and its text before and after. */
       entries: z.array(z.object({ way: z.array(z.string()), before: z.string(), after: z.string() })),
     }),
   ),

@@ -8,24 +8,24 @@ import { globSync } from 'node:fs';
 import path from 'node:path';
 
 /** How an entry says what it starts. `array`: one list of command and arguments, and the type `local`. */
-export type Dialect = 'usual' | 'array' | 'toml';
+export type EntryShape = 'usual' | 'array' | 'toml';
 
-/** Where a file counts: for all that the user does, or in one folder. */
-export type Scope = 'user' | 'project';
+/** Whose configuration a file is: the user's everywhere, or one project's. */
+export type Level = 'user' | 'project';
 
-/** Names of members on the way to the servers; `*` stands for every member. */
-type Way = readonly string[];
+/** Names of the members that lead to the servers; `*` stands for every member. */
+type KeyPath = readonly string[];
 
 export interface ConfigFile {
   /** Begins the name of an entry, e.g. `claude-code`. */
   readonly client: string;
   /** As its maker writes it. */
   readonly title: string;
-  readonly scope: Scope;
+  readonly level: Level;
   /** Absolute. */
   readonly file: string;
-  readonly ways: readonly Way[];
-  readonly dialect: Dialect;
+  readonly keyPaths: readonly KeyPath[];
+  readonly entryShape: EntryShape;
 }
 
 interface Folders {
@@ -45,11 +45,11 @@ interface Client {
   readonly user: (folders: Folders) => readonly string[];
   /** Within a project's folder. */
   readonly project: readonly string[];
-  readonly ways: readonly Way[];
-  readonly dialect?: Dialect;
+  readonly keyPaths: readonly KeyPath[];
+  readonly entryShape?: EntryShape;
 }
 
-const usual: readonly Way[] = [['mcpServers']];
+const usual: readonly KeyPath[] = [['mcpServers']];
 /** With a `*` in its name: those that are there. */
 const within = (folder: string, names: readonly string[]): readonly string[] =>
   names
@@ -82,7 +82,7 @@ const clients: Readonly<Record<string, Client>> = {
     user: movedBy('CLAUDE_CONFIG_DIR', '.claude.json', '.claude.json'),
     project: ['.mcp.json'],
     // The second: what it keeps for one folder, for this user only.
-    ways: [['mcpServers'], ['projects', '*', 'mcpServers']],
+    keyPaths: [['mcpServers'], ['projects', '*', 'mcpServers']],
   },
   'claude-desktop': {
     title: 'Claude Desktop',
@@ -92,9 +92,14 @@ const clients: Readonly<Record<string, Client>> = {
       inHome('AppData/Local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json'),
     ),
     project: [],
-    ways: usual,
+    keyPaths: usual,
   },
-  cursor: { title: 'Cursor', user: inHome('.cursor/mcp.json'), project: ['.cursor/mcp.json'], ways: usual },
+  cursor: {
+    title: 'Cursor',
+    user: inHome('.cursor/mcp.json'),
+    project: ['.cursor/mcp.json'],
+    keyPaths: usual,
+  },
   'vs-code': {
     title: 'VS Code',
     // Each profile has its own file. The last: over SSH, in WSL and in containers.
@@ -103,38 +108,38 @@ const clients: Readonly<Record<string, Client>> = {
       inHome('.vscode-server/data/User/mcp.json'),
     ),
     project: ['.vscode/mcp.json'],
-    ways: [['servers']],
+    keyPaths: [['servers']],
   },
   codex: {
     title: 'Codex',
     user: movedBy('CODEX_HOME', 'config.toml', '.codex/config.toml'),
     project: ['.codex/config.toml'],
-    ways: [['mcp_servers']],
-    dialect: 'toml',
+    keyPaths: [['mcp_servers']],
+    entryShape: 'toml',
   },
   gemini: {
     title: 'Gemini CLI',
     user: movedBy('GEMINI_CLI_HOME', '.gemini/settings.json', '.gemini/settings.json'),
     project: ['.gemini/settings.json'],
-    ways: usual,
+    keyPaths: usual,
   },
   qwen: {
     title: 'Qwen Code',
     user: inHome('.qwen/settings.json'),
     project: ['.qwen/settings.json'],
-    ways: usual,
+    keyPaths: usual,
   },
   zed: {
     title: 'Zed',
     user: ({ config }) => [path.join(config, 'zed/settings.json')],
     project: ['.zed/settings.json'],
-    ways: [['context_servers']],
+    keyPaths: [['context_servers']],
   },
   windsurf: {
     title: 'Windsurf',
     user: inHome('.codeium/windsurf/mcp_config.json'),
     project: [],
-    ways: usual,
+    keyPaths: usual,
   },
   cline: {
     title: 'Cline',
@@ -143,27 +148,27 @@ const clients: Readonly<Record<string, Client>> = {
       inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'),
     ),
     project: [],
-    ways: usual,
+    keyPaths: usual,
   },
   roo: {
     title: 'Roo Code',
     user: inSettings('Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json'),
     project: ['.roo/mcp.json'],
-    ways: usual,
+    keyPaths: usual,
   },
   copilot: {
     title: 'GitHub Copilot CLI',
     user: movedBy('COPILOT_HOME', 'mcp-config.json', '.copilot/mcp-config.json'),
     project: [],
-    ways: usual,
+    keyPaths: usual,
   },
   kiro: {
     title: 'Kiro',
     user: inHome('.kiro/settings/mcp.json', '.kiro/agents/*.json'),
     project: ['.kiro/settings/mcp.json'],
-    ways: usual,
+    keyPaths: usual,
   },
-  'lm-studio': { title: 'LM Studio', user: inHome('.lmstudio/mcp.json'), project: [], ways: usual },
+  'lm-studio': { title: 'LM Studio', user: inHome('.lmstudio/mcp.json'), project: [], keyPaths: usual },
   opencode: {
     title: 'opencode',
     user: ({ config, env }) =>
@@ -172,8 +177,8 @@ const clients: Readonly<Record<string, Client>> = {
         .flatMap((folder) => ['opencode.json', 'opencode.jsonc'].map((name) => path.join(folder, name))),
     project: ['opencode.json', 'opencode.jsonc'],
     // Version 2, and version 1.
-    ways: [['mcp', 'servers'], ['mcp']],
-    dialect: 'array',
+    keyPaths: [['mcp', 'servers'], ['mcp']],
+    entryShape: 'array',
   },
 };
 
@@ -197,15 +202,17 @@ export function configFiles({
       : platform === 'win32'
         ? (env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'))
         : config;
-  const found = Object.entries(clients).flatMap(([client, { title, user, project: own, ways, dialect }]) => {
-    const common = { client, title, ways, dialect: dialect ?? 'usual' };
-    return [
-      ...user({ home, settings, config, env }).map((file) => ({ ...common, scope: 'user' as const, file })),
-      ...(project === undefined
-        ? []
-        : own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) }))),
-    ];
-  });
+  const found = Object.entries(clients).flatMap(
+    ([client, { title, user, project: own, keyPaths, entryShape }]) => {
+      const common = { client, title, keyPaths, entryShape: entryShape ?? 'usual' };
+      return [
+        ...user({ home, settings, config, env }).map((file) => ({ ...common, level: 'user' as const, file })),
+        ...(project === undefined
+          ? []
+          : own.map((name) => ({ ...common, level: 'project' as const, file: path.join(project, name) }))),
+      ];
+    },
+  );
   // In the home folder itself a client's file of the user and of the project can be the same one.
   return found.filter(({ file }, index) => found.findIndex((other) => other.file === file) === index);
 }

@@ -37,11 +37,15 @@ export function entryBack(
 }
 
 /** What the text of one entry says. Undefined where it can't be read by itself. */
-function membersIn(kind: BackedUpFile['format'], text: string, way: readonly string[]): Members | undefined {
-  const name = way.at(-1) ?? '';
+function membersIn(
+  kind: BackedUpFile['format'],
+  text: string,
+  keyPath: readonly string[],
+): Members | undefined {
+  const name = keyPath.at(-1) ?? '';
   try {
     return kind === 'toml'
-      ? placeAt(tomlFormat, text, way)?.members
+      ? placeAt(tomlFormat, text, keyPath)?.members
       : placeAt(jsonFormat, `{${JSON.stringify(name)}: ${text}}`, [name])?.members;
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;

@@ -33,8 +33,8 @@ export const resolved = (text: string, env: Readonly<Record<string, string>>): s
   );
 
 /** Those that setup keeps for the bridge: in the user's own files alone. */
-export const isKept = (name: string, scope: ConfigFile['scope']): boolean =>
-  scope === 'user' && changesConnections(name);
+export const isKept = (name: string, level: ConfigFile['level']): boolean =>
+  level === 'user' && changesConnections(name);
 
 /** The bridge can't take the place of mcp-remote without knowing what they are for. */
 export const isDecisive = (name: string): boolean =>

@@ -30,14 +30,14 @@ import { changesConnections, changesPrograms } from '../base/system/program-vari
 /** An entry as its file has it. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** An API key that stood in plain text. */
+/** An API key that was in plain text. */
 export interface FoundApiKey {
   readonly header: string;
   readonly scheme?: string;
   readonly value: string;
 }
 
-/** It starts a Keyturn of which this is not there any more. */
+/** `gone`: the program of a Keyturn that the entry starts, which is no longer there. */
 export interface Gone {
   readonly gone?: string | undefined;
 }
@@ -95,7 +95,7 @@ const remoteProgram = /^(?:.*[\\/])?mcp-remote(?:@[\w.^~-]+)?(?:[\\/]dist[\\/]pr
 /** What an entry is read for: the command that would be there, and whose file it is in. */
 export interface EntryPlace {
   readonly own: OwnCommand;
-  readonly scope: ConfigFile['scope'];
+  readonly level: ConfigFile['level'];
 }
 
 export function readEntry(entry: Members, place: EntryPlace): Reading {
@@ -176,12 +176,12 @@ function madeNew(entry: Members, behind: readonly string[], place: EntryPlace): 
 function bridged(
   entry: Members,
   [, url, option, as, ...more]: readonly string[],
-  { own, scope }: EntryPlace,
+  { own, level }: EntryPlace,
 ): OwnReading {
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find(
-    (name) => changesPrograms(name) && own.env[name] !== env[name] && !isKept(name, scope),
+    (name) => changesPrograms(name) && own.env[name] !== env[name] && !isKept(name, level),
   );
   if (foreign === 'KEYTURN_HOME') {
     const here = own.env[foreign];
@@ -224,7 +224,7 @@ function readRemote(
   entry: Members,
   args: readonly string[],
   before: readonly string[],
-  { scope }: EntryPlace,
+  { level }: EntryPlace,
 ): OwnReading {
   // Git Bash makes "C:/" of "/c".
   if (!before.every((word) => runners.test(word) || runners.test(baseName(word)))) return unknownStart;
@@ -232,7 +232,7 @@ function readRemote(
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
     return left('its variables are in another file');
-  const foreign = Object.keys(env).find((name) => isDecisive(name) && !isKept(name, scope));
+  const foreign = Object.keys(env).find((name) => isDecisive(name) && !isKept(name, level));
   if (foreign !== undefined) return changing(foreign);
   let own: readonly string[];
   try {

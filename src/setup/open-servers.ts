@@ -32,16 +32,16 @@ export async function leaveOpenServers(
     // One that started the bridge stays with it.
     if (finding.kind !== 'switch' || finding.gone !== undefined) return finding;
     const answer = await answerOnce(finding, isOwn);
-    const { entry, way, key } = finding;
+    const { entry, keyPath, key } = finding;
     if (typeof answer === 'object')
-      return { entry, way, kind: 'left', why: answer.why, exposed: key ? [key.header] : [] };
-    return answer === 'unasked' && !key ? { ...finding, isUnasked: true } : finding;
+      return { entry, keyPath, kind: 'left', why: answer.why, exposed: key ? [key.header] : [] };
+    return answer === 'unasked' && !key ? { ...finding, isServerUnasked: true } : finding;
   };
   return Promise.all(
     files.map(async (file) => ({
       ...file,
       findings: await Promise.all(
-        file.findings.map(async (finding) => look(finding, file.config.scope === 'user')),
+        file.findings.map(async (finding) => look(finding, file.config.level === 'user')),
       ),
     })),
   );

@@ -46,8 +46,8 @@ export async function leaveOtherApiKeys(
   const look = (finding: Finding): Finding => {
     const why = reasons.get(finding);
     if (why === undefined || !isSwitch(finding)) return finding;
-    const { entry, way, gone, key } = finding;
-    return { entry, way, gone, kind: 'left', why, exposed: key ? [key.header] : [] };
+    const { entry, keyPath, gone, key } = finding;
+    return { entry, keyPath, gone, kind: 'left', why, exposed: key ? [key.header] : [] };
   };
   return files.map((file) => ({ ...file, findings: file.findings.map(look) }));
 }

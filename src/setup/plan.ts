@@ -1,8 +1,8 @@
 /**
  * What `keyturn setup` would do with one file: each entry that is there, and the text that would be written.
  *
- * Invariant: reads one text and changes nothing. What is shown of an entry holds no value of its headers, and of its
- * variables only those that change how a program runs.
+ * Invariant: reads one file's text and changes nothing. What is shown of an entry holds no value of its headers, and of
+ * its variables only those that change how a program runs.
  */
 import path from 'node:path';
 import { createHash } from 'node:crypto';
@@ -16,51 +16,55 @@ import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
 
-interface Standing extends Gone {
+/** `gone`: the program of a Keyturn that the entry starts, which is no longer there. */
+interface FoundEntry extends Gone {
   /** The name of the entry in its client. */
   readonly entry: string;
-  readonly way: readonly string[];
+  /** The names of the members that lead to it, its own name last. */
+  readonly keyPath: readonly string[];
 }
 
-export type Left = Standing & Extract<Reading, { kind: 'left' }>;
+/** An entry that stays as it is. `exposed`: the names under which it has secrets in plain text. */
+export type Left = FoundEntry & Extract<Reading, { kind: 'left' }>;
 
-export interface Switch extends Standing {
+export interface Switch extends FoundEntry {
   readonly kind: 'switch';
   /** The name under which the bridge pairs. */
   readonly as: string;
   readonly endpoint: string;
   readonly account?: string | undefined;
   readonly key?: FoundApiKey | undefined;
-  /** It has no key, and whether its server wants a sign-in isn't known. */
-  readonly isUnasked?: true;
+  /** It has no API key, and its server was not asked whether it wants a sign-in (open-servers.ts sets it). */
+  readonly isServerUnasked?: true;
   readonly edits: readonly Edit[];
   /** The lines of the entry before and after, as they may be shown. */
   readonly shown: readonly string[];
 }
 
-export type BridgedEntry = Standing & Extract<Reading, { kind: 'bridge' }>;
+export type BridgedEntry = FoundEntry & Extract<Reading, { kind: 'bridge' }>;
 
 export type Finding = Left | Switch | BridgedEntry;
 
-export const formatOf = ({ dialect }: ConfigFile): Format => (dialect === 'toml' ? tomlFormat : jsonFormat);
+export const formatOf = ({ entryShape }: ConfigFile): Format =>
+  entryShape === 'toml' ? tomlFormat : jsonFormat;
 
 /** Entries of one file: each is looked for in the whole text, and thousands of them would take minutes. */
 const maxEntries = 500;
 
-/** Entries that start something else are left out. Of a text that isn't of its format, or has too many entries: why it is left. */
+/** Skips entries that start something else. A string says why the whole file stays: another format, or too many entries. */
 export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): readonly Finding[] | string {
   try {
-    const places = formatOf(config).find(text, config.ways);
+    const places = formatOf(config).find(text, config.keyPaths);
     if (places.length > maxEntries) return `it has more than ${maxEntries} entries`;
-    const names = places.map(({ way }) => JSON.stringify(way));
-    const isDoubled = (name = ''): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+    const keyPaths = places.map(({ keyPath }) => JSON.stringify(keyPath));
+    const isDoubled = (keyPath = ''): boolean => keyPaths.indexOf(keyPath) !== keyPaths.lastIndexOf(keyPath);
     return places.flatMap((place, index) => {
       const finding = findingAt(config, text, place, own) ?? [];
-      if (!('edits' in finding) || !isDoubled(names[index])) return finding;
-      const { entry, way, gone } = finding;
+      if (!('edits' in finding) || !isDoubled(keyPaths[index])) return finding;
+      const { entry, keyPath, gone } = finding;
       // Clients read one of them, and undo could not tell them apart.
       const why = 'its name is there twice';
-      return { kind: 'left' as const, entry, way, why, exposed: exposedIn(place.members), gone };
+      return { kind: 'left' as const, entry, keyPath, why, exposed: exposedIn(place.members), gone };
     });
   } catch (error) {
     // Nested deeper than the stack, or too long for a pattern.
@@ -72,34 +76,34 @@ export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): r
 }
 
 function findingAt(config: ConfigFile, text: string, place: Place, own: OwnCommand): Finding | undefined {
-  const entry = place.way.at(-1) ?? '';
-  const standing = { entry, way: place.way };
-  const reading = readEntry(place.members, { own, scope: config.scope });
+  const entry = place.keyPath.at(-1) ?? '';
+  const found = { entry, keyPath: place.keyPath };
+  const reading = readEntry(place.members, { own, level: config.level });
   if (reading.kind === 'other') return undefined;
-  if (reading.kind !== 'switch') return { ...standing, ...reading };
-  const { endpoint, account, key, gone, as = nameOf(config, place.way) } = reading;
+  if (reading.kind !== 'switch') return { ...found, ...reading };
+  const { endpoint, account, key, gone, as = appNameOf(config, place.keyPath) } = reading;
   const members = membersFor(config, place, reading, as, own);
+  // `anchor`: the member that the new command and arguments replace.
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
     const why = 'its configuration format is not supported';
-    return { ...standing, kind: 'left', why, exposed: exposedIn(place.members), gone };
+    return { ...found, kind: 'left', why, exposed: exposedIn(place.members), gone };
   }
   const written = members['args'] ?? members['command'];
   const words = Array.isArray(written) ? written.map(String) : [];
   const urls = Object.entries(place.members).flatMap(([name, value]) =>
-    shownMembers.has(name) ? textsIn(value) : [],
+    shownMembers.has(name) ? stringsIn(value) : [],
   );
   const plain = [...words.filter((_, index) => words[index - 1] !== '--header'), ...urls.filter(isUrl)];
-  const shown = shownChange({ text, dialect: config.dialect, place, edits, isWhole: gone !== undefined }, [
-    ...plain,
-    ...own.words,
-    ...Object.values(own.env),
-  ]);
-  return { ...standing, kind: 'switch', as, endpoint, account, key, gone, edits, shown };
+  const shown = shownChange(
+    { text, entryShape: config.entryShape, place, edits, isWhole: gone !== undefined },
+    [...plain, ...own.words, ...Object.values(own.env)],
+  );
+  return { ...found, kind: 'switch', as, endpoint, account, key, gone, edits, shown };
 }
 
 function membersFor(
-  { client, dialect }: ConfigFile,
+  { client, entryShape }: ConfigFile,
   { members }: Place,
   { endpoint, account, args, drop, anchor, env }: Extract<Reading, { kind: 'switch' }>,
   as: string,
@@ -108,13 +112,13 @@ function membersFor(
   const [command, ...before] = own.words;
   const accounts = account === undefined ? [] : [['--account', account].join('=')];
   const bridge = [...before, 'bridge', endpoint, '--as', as, ...accounts, ...args];
-  const isArray = dialect === 'array';
+  const isArray = entryShape === 'array';
   const variables = { ...env, ...own.env };
-  const gone = Object.fromEntries([anchor, ...drop].map((name) => [name, undefined]));
+  const removed = Object.fromEntries([anchor, ...drop].map((name) => [name, undefined]));
   const hasVariables = Object.keys(variables).length > 0;
   const envName = isArray ? 'environment' : 'env';
   return {
-    ...gone,
+    ...removed,
     command: isArray ? [command, ...bridge] : command,
     ...(isArray ? {} : { args: bridge }),
     ...(hasVariables || envName in members ? { [envName]: hasVariables ? variables : undefined } : {}),
@@ -128,39 +132,40 @@ function typeOf(client: string, isArray: boolean): string | undefined {
   return isArray ? 'local' : 'stdio';
 }
 
-/** `cursor-notes`. Of a project, or of one folder: with a mark of that folder. */
-function nameOf({ client, scope, file }: ConfigFile, way: readonly string[]): string {
+/** The app name, such as `cursor-notes`. With a hash of file and key path if it is a project's, altered or too long. */
+function appNameOf({ client, level, file }: ConfigFile, keyPath: readonly string[]): string {
   const plain =
-    (way.at(-1) ?? '').replaceAll(/[^A-Za-z0-9._-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'server';
-  const isUsual = scope === 'user' && way.length <= 3 && !way.includes('projects') && plain === way.at(-1);
+    (keyPath.at(-1) ?? '').replaceAll(/[^A-Za-z0-9._-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'server';
+  const isUsual =
+    level === 'user' && keyPath.length <= 3 && !keyPath.includes('projects') && plain === keyPath.at(-1);
   const name = `${client}-${plain}`;
   if (isUsual && name.length <= maxNameLength) return name;
   const mark = createHash('sha256')
-    .update(JSON.stringify([path.resolve(file), way]))
+    .update(JSON.stringify([path.resolve(file), keyPath]))
     .digest('hex')
     .slice(0, 6);
   return `${name.slice(0, maxNameLength - mark.length - 1)}-${mark}`;
 }
 
 /**
- * The lines that go and those that come. Only values that may be secret are covered, so that nobody's file can hide
- * what will run. `never`: texts that Keyturn itself writes, which are always shown.
+ * The removed lines and the added ones. Only values that may be secret are masked, so that no file can hide what will
+ * run. `alwaysShown`: strings that are never masked, such as what Keyturn itself writes.
  */
 function shownChange(
   {
     text,
-    dialect,
+    entryShape,
     place,
     edits,
     isWhole,
-  }: Pick<ConfigFile, 'dialect'> & {
+  }: Pick<ConfigFile, 'entryShape'> & {
     readonly text: string;
     readonly place: Place;
     readonly edits: readonly Edit[];
-    /** Lines that stay too: a stranger may have written the bridge's. */
+    /** Shows unchanged lines too: a stranger may have written the bridge's arguments. */
     readonly isWhole: boolean;
   },
-  never: readonly string[],
+  alwaysShown: readonly string[],
 ): readonly string[] {
   const end = text.length - place.to;
   const after = applied(text, edits);
@@ -172,16 +177,16 @@ function shownChange(
   };
   const first = same(old, fresh);
   const last = Math.min(same(old.toReversed(), fresh.toReversed()), old.length - first, fresh.length - first);
-  const secrets = secretsOf(place.members).filter((value) => !never.includes(value));
+  const secrets = secretsOf(place.members).filter((value) => !alwaysShown.includes(value));
   // The whole entry: a comment may begin on a line that stays.
   const shown = (whole: string): string[] =>
-    covered(whole, dialect, secrets).replaceAll('\t', '  ').split(/\r?\n/);
+    masked(whole, entryShape, secrets).replaceAll('\t', '  ').split(/\r?\n/);
   const going = shown(text.slice(place.from, place.to)).slice(first, old.length - last);
   const coming = shown(after.slice(place.from, after.length - end)).slice(first, fresh.length - last);
   return [...going.map((line) => `- ${line}`), ...coming.map((line) => `+ ${line}`)];
 }
 
-/** The name of a user, in the URL of a proxy or without a scheme, may be a token. */
+/** In the variable of an HTTP proxy, the user name before the `@` may be a token. */
 const isSecretVariable = (name: string, text: string): boolean =>
   isSecretUrl(text) || (/_proxy$/i.test(name.trim()) && text.includes('@'));
 
@@ -194,52 +199,52 @@ function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[
         ? []
         : /^env/i.test(name)
           ? Object.entries(Object(value)).flatMap(([variable, set]) =>
-              textsIn(set).filter((text) => !changesPrograms(variable) || isSecretVariable(variable, text)),
+              stringsIn(set).filter((text) => !changesPrograms(variable) || isSecretVariable(variable, text)),
             )
-          : textsIn(value),
+          : stringsIn(value),
     ),
     ...words.filter((_, index) => words[index - 1] === '--header').map(valueOf),
   ];
 }
 
-/** Members whose texts are shown. What is in any other one could be a secret. */
+/** Members whose strings are shown. Those of any other member could be secrets. */
 const shownMembers = new Set(['url', 'serverUrl', 'httpUrl', 'type', 'command', 'args', 'cwd']);
 
-function textsIn(value: unknown): readonly string[] {
+function stringsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value === '' ? [] : [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
 /**
- * Texts and comments. In JSON no comment begins with `#`, and a lone CR ends one; in TOML none begins with a slash: else one
- * could hide what is no comment.
+ * Strings and comments, no wider than the formats have them: a wider pattern would mask what a client reads. So no
+ * comment begins with `#` in JSON, or with a slash in TOML, and in JSON a CR ends one.
  */
 const literals = {
   json: /"(?:[^"\\\n]|\\.)*"|\/\/[^\r\n]*|\/\*[^]*?(?:\*\/|$)/g,
   toml: /"""(?:[^\\]|\\[^])*?"""+|'''[^]*?'''+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*/g,
 } as const;
 
-/** The text with as many lines. Comments and texts of several lines are covered too: people put old keys there. */
-function covered(text: string, dialect: ConfigFile['dialect'], secrets: readonly string[]): string {
-  const pattern = dialect === 'toml' ? literals.toml : literals.json;
+/** Has as many lines as `text`. Comments and strings of several lines are masked too: people put old API keys there. */
+function masked(text: string, entryShape: ConfigFile['entryShape'], secrets: readonly string[]): string {
+  const pattern = entryShape === 'toml' ? literals.toml : literals.json;
   return text.replaceAll(pattern, (literal, offset: number) => {
     const [, begin, end = ''] = /^(#|\/\/|\/\*|"""|''')[^]*?(\*\/)?$/.exec(literal) ?? [];
     if (begin !== undefined)
       return `${begin} …${'\n'.repeat(literal.split('\n').length - 1)}${end && ` ${end}`}`;
-    const isName = /^\s*[:=]/.test(text.slice(offset + literal.length));
-    const value = textOf(literal);
-    if (isName) return literal;
-    if (value === undefined || secrets.includes(value)) return JSON.stringify(hidden(value));
+    const isKey = /^\s*[:=]/.test(text.slice(offset + literal.length));
+    const value = stringOf(literal);
+    if (isKey) return literal;
+    if (value === undefined || secrets.includes(value)) return JSON.stringify(maskedValue(value));
     return !isUrl(value) && secrets.includes(valueOf(value))
-      ? JSON.stringify(`${value.split(':', 1)[0]}: ${hidden(valueOf(value))}`)
+      ? JSON.stringify(`${value.split(':', 1)[0]}: ${maskedValue(valueOf(value))}`)
       : literal;
   });
 }
 
-/** The names of variables stay: what is in those goes to the server. The host of a proxy must be seen too. */
-function hidden(value = ''): string {
+/** Keeps names of variables, since their values go to the server, and the host of an HTTP proxy. */
+function maskedValue(value = ''): string {
   const [, scheme, user, host] = /^(https?:\/\/)([^/?#]*)@([^/?#]*)\/?$/i.exec(value) ?? [];
-  if (scheme !== undefined) return `${scheme}${hidden(user)}@${host}`;
+  if (scheme !== undefined) return `${scheme}${maskedValue(user)}@${host}`;
   const parts = value.split(/(\$\{[^}]*\})/);
   const shown = parts.map((part, index) => (index % 2 === 1 ? part : part && '***')).join('');
   return shown || '***';
@@ -250,8 +255,8 @@ const isUrl = (text: string): boolean => /^https?:/.test(text);
 /** Of an argument `NAME: VALUE`. */
 const valueOf = (argument: string): string => argument.replace(/^[^:]*:\s*/, '').trim();
 
-/** What a literal of JSON or TOML says. Undefined if it has escapes of TOML alone. */
-function textOf(literal: string): string | undefined {
+/** The string that a literal of JSON or TOML stands for; undefined if it has escapes that only TOML has. */
+function stringOf(literal: string): string | undefined {
   if (literal.startsWith("'")) return literal.slice(1, -1);
   try {
     return String(JSON.parse(literal));

@@ -43,7 +43,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const nothing = { config, findings: [], text: '', mark: '' };
   let found: FoundFile | undefined;
   try {
-    found = await readConfig(config.file, config.scope === 'project' ? options.project : undefined);
+    found = await readConfig(config.file, config.level === 'project' ? options.project : undefined);
   } catch (error) {
     if (error instanceof KeyturnError) return { ...nothing, left: error.message };
     throw error;
@@ -56,7 +56,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const findings = findingsIn(config, text, options.own);
   if (typeof findings === 'string') return { ...nothing, left: findings };
   if (findings.length === 0) return undefined;
-  const isKept = config.scope === 'project' && !options.withVersioned && isVersioned(found.real);
+  const isKept = config.level === 'project' && !options.withVersioned && isVersioned(found.real);
   const left = 'this file belongs to a project under version control: keyturn setup --project changes it too';
   return { config, findings, found, text, mark, ...(isKept ? { left } : {}) };
 }
@@ -64,7 +64,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
 export const isSwitch = (finding: Finding): finding is Switch => finding.kind === 'switch';
 
 /** An entry that starts Keyturn's bridge already, or would if that were still there. */
-export interface StandingEntry extends Omit<BridgedEntry, 'kind' | 'way'> {
+export interface StandingEntry extends Omit<BridgedEntry, 'kind' | 'keyPath'> {
   /** The path of its file. */
   readonly file: string;
   /** The options of `keyturn setup` that let it start this one; undefined where that leaves it. */

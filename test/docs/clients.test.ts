@@ -73,7 +73,7 @@ describe('docs/guides/connect-clients.md', () => {
     const stated = [...new Set(known.map(({ title }) => title))].map((title) => {
       const files = known.filter((one) => one.title === title);
       const names = files.map(({ file }) => path.basename(file)).filter((name) => !name.endsWith('.jsonc'));
-      return { title, names, key: `\`${files[0]?.ways[0]?.join('.')}\`` };
+      return { title, names, key: `\`${files[0]?.keyPaths[0]?.join('.')}\`` };
     });
     expect(documented).toEqual(stated);
   });

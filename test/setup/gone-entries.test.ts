@@ -11,10 +11,10 @@ const endpoint = 'https://notes.example/mcp';
 const config = {
   client: 'cursor',
   title: 'Cursor',
-  scope: 'user',
+  level: 'user',
   file: '/home/ada/.cursor/mcp.json',
-  ways: [['mcpServers']],
-  dialect: 'usual',
+  keyPaths: [['mcpServers']],
+  entryShape: 'usual',
 } as const;
 
 function read(text: string) {
@@ -83,7 +83,7 @@ it.each([
   ['name', endpoint, '../mine'],
 ])('takes no server and no name from an entry with an odd %s', (_what, url, as) => {
   const { findings } = read(ownEntry(['bridge', url, '--as', as]));
-  expect(findings).toEqual([{ entry: 'notes', way: ['mcpServers', 'notes'], kind: 'bridge' }]);
+  expect(findings).toEqual([{ entry: 'notes', keyPath: ['mcpServers', 'notes'], kind: 'bridge' }]);
 });
 
 it('reads no file with an entry that nests deeper than the stack', () => {

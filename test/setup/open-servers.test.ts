@@ -6,37 +6,44 @@ import type { SurveyedConfig } from '../../src/setup/survey.ts';
 const finding = {
   kind: 'switch',
   entry: 'notes',
-  way: [],
+  keyPath: [],
   as: 'x',
   endpoint: 'https://127.0.0.1:1/mcp',
   edits: [],
   shown: [],
 } as const;
 
-function fileOf(scope: 'user' | 'project'): SurveyedConfig {
-  const config = { client: 'cursor', title: 'C', scope, file: '/x', ways: [], dialect: 'usual' } as const;
+function fileOf(level: 'user' | 'project'): SurveyedConfig {
+  const config = {
+    client: 'cursor',
+    title: 'C',
+    level,
+    file: '/x',
+    keyPaths: [],
+    entryShape: 'usual',
+  } as const;
   return { config, findings: [finding], text: '', mark: '' };
 }
 
 it.each([
   ['user', 1],
   ['project', 0],
-] as const)('of the file of a %s setup asks %i servers whether they need a sign-in', async (scope, count) => {
+] as const)('of the file of a %s setup asks %i servers whether they need a sign-in', async (level, count) => {
   const asked: string[] = [];
-  const file = fileOf(scope);
+  const file = fileOf(level);
   const found = await leaveOpenServers([file], (url) => {
     asked.push(url);
     throw new TypeError('no network');
   });
   expect(asked).toHaveLength(count);
-  expect(found).toEqual([{ ...file, findings: [{ ...finding, isUnasked: true }] }]);
+  expect(found).toEqual([{ ...file, findings: [{ ...finding, isServerUnasked: true }] }]);
 });
 
-it.each(['user', 'project'] as const)('leaves an entry of a %s that Keyturn would refuse', async (scope) => {
+it.each(['user', 'project'] as const)('leaves an entry of a %s that Keyturn would refuse', async (level) => {
   const http: NetworkFor = () => ({ fetch, now: Date.now, wall: Date.now, allowInsecureLoopback: false });
   const plain = { ...finding, endpoint: 'http://127.0.0.1:1/mcp' };
   const key = { header: 'X-Api-Key', value: 'a-key' };
-  const files = [{ ...fileOf(scope), findings: [plain, { ...plain, key }] }];
+  const files = [{ ...fileOf(level), findings: [plain, { ...plain, key }] }];
   const [file] = await leaveOpenServers(files, http);
   const left = { kind: 'left', why: expect.stringContaining('insecureLoopback true') };
   expect(file?.findings).toMatchObject([

@@ -9,11 +9,11 @@ import { KeyturnError } from '../../src/base/errors.ts';
 const endpoint = 'https://tickets.example/mcp';
 
 const fileOf = (...keys: readonly { header: string; value: string }[]): SurveyedConfig => ({
-  config: { client: 'cursor', title: 'Cursor', scope: 'user', file: '/x', ways: [], dialect: 'usual' },
+  config: { client: 'cursor', title: 'Cursor', level: 'user', file: '/x', keyPaths: [], entryShape: 'usual' },
   findings: keys.map((key, index): Switch => ({
     kind: 'switch',
     entry: `e${index}`,
-    way: [],
+    keyPath: [],
     as: `a${index}`,
     endpoint,
     edits: [],

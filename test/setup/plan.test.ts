@@ -11,7 +11,7 @@ const endpoint = 'https://notes.example/mcp';
 const secret = 'aSecretThatStoodInTheOpen-2718';
 
 function fileOf(client: string, scope = 'user'): ConfigFile {
-  const found = files.find((file) => file.client === client && file.scope === scope);
+  const found = files.find((file) => file.client === client && file.level === scope);
   if (!found) throw new Error(`no ${scope} file of ${client}`);
   return found;
 }
@@ -149,7 +149,7 @@ describe('keyturn setup', () => {
   ])('names an entry of a TOML file that stands in a form it does not change: %#', (text) => {
     const { findings, after } = read('codex', `${text}\n[tui]\ntheme = "x"\n`);
     expect(after).toContain(text);
-    const named = { kind: 'left', entry: 'notes', way: ['mcp_servers', 'notes'], exposed: ['X-Api-Key'] };
+    const named = { kind: 'left', entry: 'notes', keyPath: ['mcp_servers', 'notes'], exposed: ['X-Api-Key'] };
     expect(findings).toEqual([{ ...named, why: 'its configuration format is not supported' }]);
   });
 

@@ -11,7 +11,7 @@ import { type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 /** `withChange`: the lines that go and come. */
 export function surveyLines(files: readonly SurveyedConfig[], withChange: boolean): readonly string[] {
   return files.flatMap(({ config, findings, left }) => [
-    `${config.file} (${config.title}, ${config.scope})`,
+    `${config.file} (${config.title}, ${config.level})`,
     ...(left === undefined ? [] : [`  left: ${left}`]),
     ...findings.flatMap((finding) => {
       const head = `  ${finding.entry}: `;
@@ -31,8 +31,8 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
 /** The broker asks the server when it takes the key. */
 const keyCondition = '    stays as it is if the broker can’t reach this server then';
 
-const unasked = ({ isUnasked }: Switch): readonly string[] =>
-  isUnasked ? ['    not asked yet: this server may need no sign-in'] : [];
+const unasked = ({ isServerUnasked }: Switch): readonly string[] =>
+  isServerUnasked ? ['    not asked yet: this server may need no sign-in'] : [];
 
 const exposedWords = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; a secret is in plain text (${names.join(', ')})`;
@@ -41,7 +41,7 @@ export function surveyJson(files: readonly SurveyedConfig[]): unknown {
   return files.map((file) => ({
     file: file.config.file,
     client: file.config.client,
-    scope: file.config.scope,
+    scope: file.config.level,
     ...(file.left === undefined ? {} : { left: file.left }),
     entries: file.findings.map((finding) => {
       const { entry, kind, gone } = finding;

@@ -12,16 +12,16 @@ export interface Edit {
   readonly text: string;
 }
 
-/** An entry as the file has it: its name, where its text stands, and what it says. */
+/** An entry as the file has it: its name, where its text is, and its members. */
 export interface Place {
-  /** The members on the way to it, its own name last. */
-  readonly way: readonly string[];
+  /** The names of the members that lead to it, its own name last. */
+  readonly keyPath: readonly string[];
   readonly from: number;
   readonly to: number;
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** What an entry should say. `undefined`: the member goes. */
+/** What an entry should say. `undefined`: the member is removed. */
 export interface NewEntry {
   /** The member in whose place `command` and `args` are written. */
   readonly anchor: string;
@@ -30,15 +30,15 @@ export interface NewEntry {
 
 /** A text whose entries can be found and changed in place. */
 export interface Format {
-  /** Entries below the ways. Throws `NotUnderstood` for a text that isn't of this format. */
-  find(text: string, ways: readonly (readonly string[])[]): readonly Place[];
+  /** Entries below the key paths. Throws `NotUnderstood` for a text that isn't of this format. */
+  find(text: string, keyPaths: readonly (readonly string[])[]): readonly Place[];
   /** Undefined where an entry is written in a form that can't be changed in place. */
   edit(text: string, place: Place, wanted: NewEntry): readonly Edit[] | undefined;
 }
 
-/** The entry that `way` names. Throws `NotUnderstood`. */
-export const placeAt = (format: Format, text: string, way: readonly string[]): Place | undefined =>
-  format.find(text, [way.slice(0, -1)]).find((place) => isDeepStrictEqual(place.way, way));
+/** The entry at `keyPath`. Throws `NotUnderstood`. */
+export const placeAt = (format: Format, text: string, keyPath: readonly string[]): Place | undefined =>
+  format.find(text, [keyPath.slice(0, -1)]).find((place) => isDeepStrictEqual(place.keyPath, keyPath));
 
 export const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

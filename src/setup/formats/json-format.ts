@@ -18,9 +18,9 @@ import { type Edit, type Format, isMembers, lineEnd, NotUnderstood, type Place }
 const comma: SyntaxKind = 5;
 
 export const jsonFormat: Format = {
-  find(text, ways) {
+  find(text, keyPaths) {
     const root = parsed(text);
-    return ways.flatMap((way) => below(root, way, []));
+    return keyPaths.flatMap((keyPath) => below(root, keyPath, []));
   },
 
   edit(text, place, { anchor, members }) {
@@ -71,8 +71,8 @@ function parsed(text: string): Node {
   throw new NotUnderstood(errors[0]?.offset);
 }
 
-function below(node: Node, way: readonly string[], passed: readonly string[]): Place[] {
-  const [step, ...rest] = way;
+function below(node: Node, keyPath: readonly string[], passed: readonly string[]): Place[] {
+  const [step, ...rest] = keyPath;
   const here = propertiesOf(node).filter(
     (property) => step === undefined || step === '*' || nameOf(property) === step,
   );
@@ -83,7 +83,7 @@ function below(node: Node, way: readonly string[], passed: readonly string[]): P
     if (step !== undefined) return below(value, rest, names);
     const members: unknown = getNodeValue(value);
     if (!isMembers(members)) return [];
-    return [{ way: names, from: value.offset, to: value.offset + value.length, members }];
+    return [{ keyPath: names, from: value.offset, to: value.offset + value.length, members }];
   });
 }
 

@@ -10,20 +10,20 @@ import { type Edit, type Format, isMembers, lineEnd, type Place } from './edit.t
 import { type Item, tomlItems, unreadText } from './toml-items.ts';
 
 export const tomlFormat: Format = {
-  find(text, ways) {
+  find(text, keyPaths) {
     const items = tomlItems(text);
-    return ways.flatMap((way) => [
-      ...namesBelow(items, way).map((name) => placeOf(items, [...way, name])),
-      ...items.flatMap((item) => inlinePlaces(item, way)),
+    return keyPaths.flatMap((keyPath) => [
+      ...namesBelow(items, keyPath).map((name) => placeOf(items, [...keyPath, name])),
+      ...items.flatMap((item) => inlinePlaces(item, keyPath)),
     ]);
   },
 
   edit(text, place, { anchor, members }) {
     const items = tomlItems(text);
-    const own = items.filter((item) => startsWith(fullName(item), place.way));
+    const own = items.filter((item) => startsWith(fullName(item), place.keyPath));
     const inside = items.filter(({ from }) => from >= place.from && from < place.to);
     const isPlain = own.every(
-      ({ kind, table, key }) => kind !== 'list' && startsWith(table, place.way) && key.length < 2,
+      ({ kind, table, key }) => kind !== 'list' && startsWith(table, place.keyPath) && key.length < 2,
     );
     // TOML has each table and each key once.
     const names = own.map((item) => JSON.stringify([item.kind, fullName(item)]));
@@ -32,12 +32,12 @@ export const tomlFormat: Format = {
     if (!Object.values(members).every(isWritable)) return undefined;
     const edits: Edit[] = [];
     const added: string[] = [];
-    const anchored = valueAt(own, [...place.way, anchor]);
+    const anchored = valueAt(own, [...place.keyPath, anchor]);
     if (!anchored) return undefined;
     for (const [name, wanted] of Object.entries(members)) {
-      const way = [...place.way, name];
-      const value = valueAt(own, way);
-      const table = own.filter((item) => startsWith(item.table, way));
+      const keyPath = [...place.keyPath, name];
+      const value = valueAt(own, keyPath);
+      const table = own.filter((item) => startsWith(item.table, keyPath));
       if (name === anchor) continue;
       if (value && wanted !== undefined) {
         if (!isDeepStrictEqual(value.value, wanted)) edits.push(assigned(value, name, wanted));
@@ -52,42 +52,42 @@ export const tomlFormat: Format = {
 };
 
 const fullName = ({ table, key }: Item): readonly string[] => [...table, ...key];
-const startsWith = (names: readonly string[], way: readonly string[]): boolean =>
-  way.every((name, index) => names[index] === name);
+const startsWith = (names: readonly string[], keyPath: readonly string[]): boolean =>
+  keyPath.every((name, index) => names[index] === name);
 
-const valueAt = (items: readonly Item[], way: readonly string[]): Item | undefined =>
-  items.find((item) => item.kind === 'value' && isDeepStrictEqual(fullName(item), way));
+const valueAt = (items: readonly Item[], keyPath: readonly string[]): Item | undefined =>
+  items.find((item) => item.kind === 'value' && isDeepStrictEqual(fullName(item), keyPath));
 
-function namesBelow(items: readonly Item[], way: readonly string[]): readonly string[] {
+function namesBelow(items: readonly Item[], keyPath: readonly string[]): readonly string[] {
   const names = items.flatMap((item) => {
-    const name = startsWith(fullName(item), way) ? fullName(item)[way.length] : undefined;
+    const name = startsWith(fullName(item), keyPath) ? fullName(item)[keyPath.length] : undefined;
     return name === undefined ? [] : [name];
   });
   return [...new Set(names)];
 }
 
-function placeOf(items: readonly Item[], way: readonly string[]): Place {
-  const own = items.filter((item) => startsWith(fullName(item), way));
+function placeOf(items: readonly Item[], keyPath: readonly string[]): Place {
+  const own = items.filter((item) => startsWith(fullName(item), keyPath));
   const members: Record<string, unknown> = {};
   for (const item of own) {
-    const [name, ...more] = fullName(item).slice(way.length);
+    const [name, ...more] = fullName(item).slice(keyPath.length);
     if (item.kind !== 'value') continue;
     if (name === undefined) Object.assign(members, item.value);
     else if (more.length === 0) members[name] = item.value;
     else members[name] = { ...Object(members[name]), [more.join('.')]: item.value };
   }
   const from = Math.min(...own.map((item) => item.from));
-  return { way, from, to: Math.max(from, ...own.map((item) => item.to)), members };
+  return { keyPath, from, to: Math.max(from, ...own.map((item) => item.to)), members };
 }
 
 /** The entries of one inline table that holds them all, such as `mcp_servers = { … }`. `edit` changes none of them. */
-function inlinePlaces(item: Item, way: readonly string[]): readonly Place[] {
+function inlinePlaces(item: Item, keyPath: readonly string[]): readonly Place[] {
   const name = fullName(item);
-  if (item.kind !== 'value' || !startsWith(way, name)) return [];
-  const held = way.slice(name.length).reduce<unknown>((value, step) => memberOf(value, step), item.value);
+  if (item.kind !== 'value' || !startsWith(keyPath, name)) return [];
+  const held = keyPath.slice(name.length).reduce<unknown>((value, step) => memberOf(value, step), item.value);
   if (!isMembers(held)) return [];
   return Object.entries(held).flatMap(([entry, members]) =>
-    isMembers(members) ? [{ way: [...way, entry], from: item.from, to: item.to, members }] : [],
+    isMembers(members) ? [{ keyPath: [...keyPath, entry], from: item.from, to: item.to, members }] : [],
   );
 }
 

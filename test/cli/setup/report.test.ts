@@ -2,12 +2,26 @@
 import { expect, it } from 'vitest';
 import { surveyLines } from '../../../src/cli/setup/report.ts';
 
-const config = { client: 'cursor', title: 'C', scope: 'user', file: '', ways: [], dialect: 'usual' } as const;
+const config = {
+  client: 'cursor',
+  title: 'C',
+  level: 'user',
+  file: '',
+  keyPaths: [],
+  entryShape: 'usual',
+} as const;
 
 it('a reason with a command ends its line, behind what the file itself names', () => {
   const why =
     'another entry has another API key for this server: keyturn connect https://x.example/mcp --as a';
-  const finding = { kind: 'left', entry: 'a', way: [], why, exposed: ['X-`id`|$A'], gone: '/$(id)' } as const;
+  const finding = {
+    kind: 'left',
+    entry: 'a',
+    keyPath: [],
+    why,
+    exposed: ['X-`id`|$A'],
+    gone: '/$(id)',
+  } as const;
   const [, line] = surveyLines([{ config, findings: [finding], text: '', mark: '' }], true);
   expect(line).toContain('X-`id`|$A');
   expect(line).toContain('/$(id)');
