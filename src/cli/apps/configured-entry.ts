@@ -56,11 +56,10 @@ export function clientsHere(): {
   }
 }
 
-/** For a script with `isForScript`; else for a user at a terminal, who copies it. */
+/** For a script with `isForScript`; else for a user, who copies it. */
 export async function tellEntry(entry: Entry, isForScript: boolean): Promise<void> {
   const configured = configuredEntry(entry);
   if (isForScript) return printJson({ name: entry.name, ...configured });
-  if (!process.stdout.isTTY) return;
   const standing = await standingIn(entry);
   if (standing.length > 0)
     return say(

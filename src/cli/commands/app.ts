@@ -1,10 +1,12 @@
 /** `keyturn app`: the apps of this computer and what each may reach. */
-import { shellWord } from '../../base/errors.ts';
+import { reasonOf, shellWord } from '../../base/errors.ts';
+import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { ask } from '../broker/request.ts';
 import { resourceFrom } from '../terminal/arguments.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
 import { allowApp } from './app/allow.ts';
+import { liveSignIns } from '../words/account-note.ts';
 import { listApps } from './app/list.ts';
 
 const denyApp = defineCommand(
@@ -12,16 +14,16 @@ const denyApp = defineCommand(
     name: 'app deny',
     summary: 'Deny an app tokens for an MCP server, until you allow it',
     operands: [{ name: 'APP' }, { name: 'URL' }],
-    options: { 'api-key': { type: 'boolean', summary: 'the API key there, and no token' } },
     about:
-      'Deny an app access tokens for an MCP server, until you allow it. Its tokens stay valid until they expire; `keyturn logout` tries to revoke them.',
+      'Deny an app access tokens for an MCP server, and your API key there, until you allow it. Its tokens stay valid until they expire; `keyturn logout` tries to revoke them.',
     examples: ['keyturn app deny my-editor https://notes.example/mcp'],
   },
-  async ({ options, operands: [app, resource] }) => {
+  async ({ operands: [app, resource] }) => {
     const denial = { app, resource: resourceFrom(resource), decision: 'deny' } as const;
-    if (options['api-key']) await ask('apiKey.permission.set', denial);
-    else await ask('permission.set', denial);
-    sayWhatStays(resource, options['api-key']);
+    const hasApiKey = await hasApiKeyAt(resource);
+    if (hasApiKey) await ask('apiKey.permission.set', denial);
+    await ask('permission.set', denial);
+    await sayWhatStays(resource, hasApiKey);
   },
 );
 
@@ -30,16 +32,18 @@ const revokeApp = defineCommand(
     name: 'app revoke',
     summary: "Revoke an app's permission or denial; it may ask again",
     operands: [{ name: 'APP' }, { name: 'URL' }],
-    options: { 'api-key': { type: 'boolean', summary: 'the permission or denial for the API key there' } },
     about:
-      "Revoke an app's permission for an MCP server, or its denial. The app may ask again. Nothing is revoked at the server.",
+      "Revoke an app's permissions for an MCP server and for your API key there, or its denials. The app may ask again. Nothing is revoked at the server.",
     examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
   },
-  async ({ options, operands: [app, resource] }) => {
+  async ({ operands: [app, resource] }) => {
     const named = { app, resource: resourceFrom(resource) };
-    if (options['api-key']) await ask('apiKey.permission.revoke', named);
-    else await ask('permission.revoke', named);
-    sayWhatStays(resource, options['api-key']);
+    const hasApiKey = await hasApiKeyAt(resource);
+    const wasForKey = hasApiKey && (await hadOne(ask('apiKey.permission.revoke', named)));
+    await ask('permission.revoke', named).catch((error: unknown) => {
+      if (!wasForKey || reasonOf(error) !== 'not_found') throw error;
+    });
+    await sayWhatStays(resource, wasForKey);
   },
 );
 
@@ -58,7 +62,7 @@ const removeApp = defineCommand(
       say(
         'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
       );
-    sayWhatStays('URL');
+    if (process.stdout.isTTY) sayLogout('URL');
   },
 );
 
@@ -69,12 +73,31 @@ export const command = defineNoun(
   'list',
 );
 
-/** For a user at a terminal: the end of a permission revokes nothing. An app may have kept an API key, which has no end. */
-function sayWhatStays(resource: string, isKey = false): void {
-  if (!process.stdout.isTTY) return;
-  say(
-    isKey
-      ? 'keyturn: the API key itself stays valid. If the app must not use it any more, revoke it at the server.'
-      : `keyturn: nothing was revoked at the server; keyturn logout ${shellWord(resource)} does that.`,
-  );
+async function hasApiKeyAt(resource: string): Promise<boolean> {
+  const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
+  return (await ask('apiKey.list', {})).apiKeys.some((key) => key.resource === endpoint);
 }
+
+async function hadOne(revocation: Promise<unknown>): Promise<boolean> {
+  try {
+    await revocation;
+    return true;
+  } catch (error) {
+    if (reasonOf(error) !== 'not_found') throw error;
+    return false;
+  }
+}
+
+/** For a user at a terminal: the end of a permission revokes nothing. An app may have kept an API key, which has no end. */
+async function sayWhatStays(resource: string, wasForKey: boolean): Promise<void> {
+  if (!process.stdout.isTTY) return;
+  if (wasForKey)
+    say(
+      'keyturn: the API key itself stays valid. If the app must not use it any more, revoke it at the server.',
+    );
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+  if (liveSignIns((await ask('signIn.list', {})).signIns, endpoint).length > 0) sayLogout(resource);
+}
+
+const sayLogout = (resource: string): void =>
+  say(`keyturn: nothing was revoked at the server; keyturn logout ${shellWord(resource)} does that.`);

@@ -102,7 +102,7 @@ export async function revokePermission(
       ? `the API key for ${apiKeys.shownOf(endpoint)?.endpoint}`
       : endpoint;
     throw new KeyturnError('not_found', `${apps.nameOf(appId)} has no permission for ${what}.`, {
-      hint: "`keyturn app list` shows an app's permissions. One for an API key ends with --api-key.",
+      hint: "`keyturn app list` shows an app's permissions.",
     });
   }
   broker.withdrawAt(appId, endpoint);
