@@ -55,7 +55,7 @@ export class Broker {
   readonly #signInRuns: SignInRuns;
   readonly #requestSignIns: RequestSignIns;
   readonly #shownUrls: ShownUrls;
-  readonly #choices: AccountChoices;
+  readonly #accountChoices: AccountChoices;
   /** By endpoint, the issuer that a refusal showed to the user: it may get the secret of a client of theirs. */
   readonly #shownIssuers = new Map<string, string>();
 
@@ -66,13 +66,13 @@ export class Broker {
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signInRuns);
     this.rejections = new Rejections(parts);
     this.#shownUrls = new ShownUrls(parts);
-    this.#choices = new AccountChoices(parts, this.consent);
+    this.#accountChoices = new AccountChoices(parts, this.consent);
     this.tokenRequests = new TokenRequests({
       brokerParts: parts,
       consent: this.consent,
       requestSignIns: this.#requestSignIns,
       rejections: this.rejections,
-      accountChoices: this.#choices,
+      accountChoices: this.#accountChoices,
     });
     this.keyRequests = new ApiKeyRequests(parts, this.consent);
     this.proofs = new Proofs(parts);
@@ -87,7 +87,7 @@ export class Broker {
     const reason = brokerStopping();
     const signIns = this.#signInRuns.end(reason);
     const questions = this.consent.end(reason);
-    const choices = this.#choices.end(reason);
+    const choices = this.#accountChoices.end(reason);
     this.parts.approvalRequests.end(reason);
     await Promise.all([signIns, questions, choices]);
     await this.parts.refresher.settled();

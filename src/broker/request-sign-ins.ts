@@ -57,7 +57,7 @@ export class RequestSignIns {
     this.#stepUps.clear(endpoint);
   }
 
-  /** What a request whose time is over still waits for. */
+  /** The refusal of a request whose time is over: it says what the request still waits for. */
   refusalAtDeadline(appId: string, endpoint: string): KeyturnError {
     return this.#signInRuns.refusalAtDeadline({ appId, endpoint });
   }

@@ -132,9 +132,9 @@ export class TokenRequests {
         await this.#consent.askUnlessAllowed(wanted, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const outcome = await (firstTry ??
+        const result = await (firstTry ??
           this.#tryOnce(begun, coveringPermissionsOrThrow(this.#parts, wanted)));
-        if (outcome.kind === 'token') return outcome.token;
+        if (result.kind === 'token') return result.token;
       } catch (error) {
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
@@ -153,15 +153,13 @@ export class TokenRequests {
     this.#parts.pause.throwIfPaused();
     const { wanted, endpoint, deadline } = begun;
     const signIns = this.#signInsFor(begun);
-    const [longestLasting] = permissions;
+    const [first] = permissions;
     const choice = chooseSignIn(signIns, wanted, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#tokenOf({ begun, wanted, permission: choice.permission }, choice.signIn);
       case 'mustSignIn':
-        return againAfter(
-          this.#requestSignIns.signIn({ begun, wanted, permission: longestLasting }, choice.signIn),
-        );
+        return againAfter(this.#requestSignIns.signIn({ begun, wanted, permission: first }, choice.signIn));
       case 'choose':
         return againAfter(this.#accountChoices.choose(begun, choice.permission, choice.accounts));
       case 'ask':

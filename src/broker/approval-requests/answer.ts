@@ -11,7 +11,7 @@ import { cliAppId } from '../records/app.ts';
 /** `deny`: a denial of an app is stored. `dismiss`: nothing is stored, and the app may ask again. */
 export type Answer = 'approve' | 'deny' | 'dismiss';
 
-/** The outcome of a question. `void`: the process that asked is no longer the one that the card showed. */
+/** How a question ended. `void`: the process that asked is no longer the one that the card showed. */
 export type Verdict = Answer | 'void';
 
 export interface Terms {

@@ -157,6 +157,7 @@ export class Consent {
     );
   }
 
+  /** Does what the user answered on the card. */
   async #settle(wanted: WantedAccess, shown: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':

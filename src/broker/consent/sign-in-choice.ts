@@ -40,7 +40,7 @@ export type SignInChoice =
   /** No sign-in can be used. `signIn` could be earlier. */
   | { readonly kind: 'mustSignIn'; readonly signIn: SignIn | undefined };
 
-/** `there`: those of the endpoint, newest first. `permissions`: those that cover the request, the longest-lasting first. */
+/** `there`: those of the endpoint, newest first. `permissions`: those that cover the request, as `CoveringPermissions`. */
 export function chooseSignIn(
   there: readonly SignIn[],
   { appId, account, signInId }: WantedSignIn,

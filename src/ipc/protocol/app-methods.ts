@@ -28,7 +28,7 @@ export const appMethods = {
   'request.list': { ...ownersShow, params: empty, result: z.object({ requests: z.array(approvalRequest) }) },
   'request.answer': { who: 'owner', effect: 'mayWiden', params: approvalRequestAnswer, result: empty },
 
-  // Proxies: URLs for apps without an app key
+  // Proxies: addresses for apps without an app key
   'proxy.add': { ...ownersWiden, params: proxyAdd, result: z.object({ proxy }) },
   'proxy.list': {
     who: 'owner',
@@ -37,9 +37,9 @@ export const appMethods = {
     params: empty,
     result: z.object({ proxies: z.array(proxy) }),
   },
-  /** Gives the proxy a new URL. The old one stops working. */
+  /** Gives the proxy a new address. The old one stops working. */
   'proxy.rotate': { ...ownersEnd, params: proxyNamed, result: z.object({ proxy }) },
-  /** Removes the apps that used its URL too. */
+  /** Removes its app too: each proxy is one app. */
   'proxy.remove': { ...ownersEnd, params: proxyNamed, result: empty },
 
   // Forwards: sockets for apps of another machine or of a sandbox

@@ -14,7 +14,7 @@ type Who = 'owner' | 'app' | 'any';
 
 /**
  * What a method does to access. `reads` shows. `reduces` takes away or ends. `asks` gives only what the user allows
- * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, whatever its params
+ * on a card, or what the caller's own sign-in brings. `widens` gives more access than before, whatever its params
  * are; `mayWiden` depends on them. A command that widens needs approval, and a window needs a press.
  */
 type Effect = 'reads' | 'reduces' | 'asks' | 'widens' | 'mayWiden';

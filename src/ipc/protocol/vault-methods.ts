@@ -12,7 +12,7 @@ import { empty, instant } from './schemas/values.ts';
 
 const sentence = z.string().max(maxLength.scope);
 
-/** A passphrase as it is typed; the vault bounds it too. */
+/** A passphrase as it is typed; the vault limits its length too. */
 const passphrase = z.string().min(1).max(1024);
 
 /** Bytes of a Unix socket's address, and some room for what D-Bus writes around it. */

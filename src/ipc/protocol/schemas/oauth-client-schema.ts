@@ -33,7 +33,7 @@ export const registration = z.object({
   /** For private_key_jwt: PEM or JWK. */
   privateKey: z.string().min(1).max(maxLength.token).optional(),
   alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
-  /** Absent: what the secret or key calls for. */
+  /** Absent: what the client secret or private key calls for. */
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   grantType: registrationGrantType.optional(),
