@@ -9,6 +9,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, randomBy
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
+import { invalidOption, isPromise, readValue, unawaited } from '../resource/base/option.ts';
 import type { NamedItem, Storage, StoredItem } from './storage.ts';
 
 /** A key of the operator's. */
@@ -38,7 +39,9 @@ const keysSchema = z
   .array(
     z.strictObject({
       id: z.string().regex(/^[\w-]{1,32}$/, 'an id has letters, digits, - and _, 32 at most'),
-      key: z.instanceof(Uint8Array).refine(({ length }) => length === keyLength, 'a key has 32 bytes'),
+      key: z
+        .instanceof(Uint8Array, { error: "pass bytes (Buffer.from(text, 'base64')), not text" })
+        .refine(({ length }) => length === keyLength, 'a key has 32 bytes'),
     }),
   )
   .nonempty('it names no key')
@@ -51,6 +54,12 @@ const sealedPayload = z.strictObject({ keyId: z.string(), sealed: z.string() });
  * answers throws `file_unreadable` for an item that none of them opens.
  */
 export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): SealedStorage {
+  if (isPromise(storage))
+    invalidOption(
+      'storage of sealedStorage',
+      unawaited,
+      'Write: sealedStorage(await postgresStorage(url), keys)',
+    );
   const ring = new KeyRing(keys);
   const sealed = (kind: string, id: string, item: StoredItem): StoredItem => ({
     ...item,
@@ -113,16 +122,13 @@ class KeyRing {
   readonly #firstId: string;
 
   constructor(keys: readonly SealingKey[]) {
-    const parsed = keysSchema.safeParse(keys);
-    if (!parsed.success) {
-      throw new KeyturnError(
-        'invalid_request',
-        `The keys of sealedStorage can't be used: ${parsed.error.issues[0]?.message ?? 'they have a wrong form'}.`,
-        { hint: 'Make one with: openssl rand -base64 32' },
-      );
+    const { data, fault } = readValue(keysSchema, keys);
+    if (fault) {
+      const name = `${['keys', ...fault.path].join('.')} of sealedStorage`;
+      invalidOption(name, fault.problem, 'Make a key with: openssl rand -base64 32');
     }
-    this.#firstId = parsed.data[0]?.id ?? '';
-    this.#keys = new Map(parsed.data.map(({ id, key }) => [id, createSecretKey(key)]));
+    this.#firstId = data[0]?.id ?? '';
+    this.#keys = new Map(data.map(({ id, key }) => [id, createSecretKey(key)]));
   }
 
   isCurrent(payload: StoredItem['payload']): boolean {

@@ -227,4 +227,11 @@ describe('an authorization server', () => {
       new RegExp(`The option ${`${name} of`.trim()} authorizationServer .*[^.]\\.$`),
     );
   });
+
+  it.each<[string, object]>([
+    ['it is a Promise: write await before it', { storage: Promise.resolve(memoryStorage()) }],
+    ['expected one of "open"|"off", or expected {initialAccessToken}', { registration: true }],
+  ])('says what to write: %s', async (words, changes) => {
+    await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(words);
+  });
 });

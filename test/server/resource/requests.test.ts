@@ -306,3 +306,21 @@ it.each([
     );
   },
 );
+
+it.each<[string, () => unknown]>([
+  ['issuers.X.preset of jwt.*"auth0".*"okta"', () => jwt({ issuers: { X: 'okat' as 'okta' } })],
+  [
+    'client of introspection.*: secret: it is missing, or privateKey: it is missing',
+    () => introspection({ client: { id: 'x' } as never }),
+  ],
+  [
+    'client of introspection.*: expected {id, secret, method}, or expected {id, privateKey}',
+    () => introspection({ client: 'x' as never }),
+  ],
+  [
+    'audience.0 of introspection.*expected string',
+    () => introspection({ client: { id: 'x', secret: 'x' }, audience: [1 as never] }),
+  ],
+])('options say what is missing or allowed: %s', (words, make) => {
+  expect(make).toThrow(new RegExp(`^The option ${words}`));
+});

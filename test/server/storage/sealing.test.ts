@@ -66,7 +66,16 @@ it.each([
   ['a key of 31 bytes', [{ id: 'k', key: new Uint8Array(31) }]],
   ['two of one name', [first, { ...second, id: 'first' }]],
 ])('the keys of a sealed storage are refused where there is %s', (_what, keys) => {
-  expect(() => sealedStorage(memoryStorage(), keys)).toThrow("keys of sealedStorage can't be used");
+  expect(() => sealedStorage(memoryStorage(), keys)).toThrow(/keys\S* of sealedStorage can't be used/);
+});
+
+it('a sealed storage refuses text as a key, and a storage that isn’t open yet', () => {
+  const key = Buffer.from(first.key).toString('base64');
+  expect(() => sealedStorage(memoryStorage(), [{ id: 'k', key: key as never }])).toThrow(
+    "pass bytes (Buffer.from(text, 'base64')), not text",
+  );
+  const opening = Promise.resolve(memoryStorage());
+  expect(() => sealedStorage(opening as never, [first])).toThrow('it is a Promise: write await before it');
 });
 
 /** The last bit of the sealed text is another. */

@@ -11,7 +11,7 @@ import type { ServerResponse } from 'node:http';
 import * as openid from 'openid-client';
 import { z } from 'zod';
 import { requireSecureUrl } from '../../../oauth/base/secure-url.ts';
-import { callable } from '../../resource/base/option.ts';
+import { callable, readValue } from '../../resource/base/option.ts';
 import { invalidOption, readOption } from '../base/invalid-option.ts';
 import { errorPage, pageHeaders, tryAgainPage } from '../base/pages.ts';
 import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
@@ -57,12 +57,9 @@ export const subjectSchema = z.string().regex(/^[\x20-\x7e]{1,255}$/);
  * can't be right.
  */
 export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return invalidOption(`accounts.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'it has a wrong form');
-  }
-  const { scope, mayUse, ...client } = parsed.data;
+  const { data, fault } = readValue(schema, options);
+  if (fault) return invalidOption(['accounts', ...fault.path].join('.'), fault.problem);
+  const { scope, mayUse, ...client } = data;
   const { issuer } = client;
   readOption('accounts.issuer', () =>
     requireSecureUrl(issuer, 'the provider’s issuer', { allowInsecureLoopback: false }),

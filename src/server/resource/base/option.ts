@@ -19,15 +19,63 @@ export function readOptions<T extends z.ZodType>(
   where: string,
   entry = '@keyturn/server',
 ): z.output<T> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const name = issue?.path.join('.') ?? '';
+  const { data, fault } = readValue(schema, options);
+  if (fault === undefined) return data;
+  const name = fault.path.join('.');
   return invalidOption(
     name === '' ? `of ${where}` : `${name} of ${where}`,
-    issue?.message ?? 'it has a wrong form',
+    fault.problem,
     `The types of ${entry} describe each option.`,
   );
+}
+
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly problem: string;
+}
+
+type Reading<T> =
+  | { readonly data: T; readonly fault?: undefined }
+  | { readonly data?: undefined; readonly fault: Fault };
+
+/** The value as the schema reads it, or the first thing that is wrong. */
+export function readValue<T extends z.ZodType>(schema: T, value: unknown): Reading<z.output<T>> {
+  const { success, data, error } = schema.safeParse(value, { reportInput: true, error: missing });
+  return success ? { data } : { fault: faultOf(error.issues) };
+}
+
+/** Zod's own words don't name the members of an object. */
+const missing: z.core.$ZodErrorMap = ({ code, input, inst }) => {
+  if (code !== 'invalid_type') return undefined;
+  if (input === undefined) return 'it is missing';
+  return inst instanceof z.ZodObject ? `expected {${Object.keys(inst.shape).join(', ')}}` : undefined;
+};
+
+/** Of a union: what each of its kinds wants, and only those kinds that the value resembles, if there are any. */
+function faultOf([issue]: readonly z.core.$ZodIssue[]): Fault {
+  if (issue === undefined) return { path: [], problem: 'it has a wrong form' };
+  const { path, input, message } = issue;
+  if (isPromise(input)) return { path, problem: unawaited };
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0)
+    return { path, problem: message.replace(/^Invalid (?:input|option): /, '') };
+  const faults = issue.errors.map(faultOf);
+  const inside = faults.filter((fault) => fault.path.length > 0);
+  const closest = inside.length > 0 ? inside : faults;
+  const [name, ...others] = new Set(closest.map((fault) => fault.path.join('.')));
+  const isOnePlace = others.length === 0;
+  const problems = closest.map((fault) =>
+    isOnePlace ? fault.problem : `${fault.path.join('.')}: ${fault.problem}`,
+  );
+  return {
+    path: isOnePlace && name ? [...path, name] : path,
+    problem: [...new Set(problems)].join(', or '),
+  };
+}
+
+export const unawaited = 'it is a Promise: write await before it';
+
+export function isPromise(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 /** What `read` answers. If it throws, its message says why the option can't be used. */

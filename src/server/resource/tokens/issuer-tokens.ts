@@ -7,6 +7,7 @@
  * a token that may be an ID token is rejected.
  */
 import { z } from 'zod';
+import { callable } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { readScope } from '../../../oauth/base/scope.ts';
 
@@ -41,9 +42,7 @@ export const issuerTokens = z.preprocess(
   z.strictObject({
     preset: presetName.optional(),
     audience: names.optional(),
-    scopes: z
-      .union([names, z.custom<(claims: Claims) => readonly string[]>((value) => typeof value === 'function')])
-      .optional(),
+    scopes: z.union([names, callable<(claims: Claims) => readonly string[]>()]).optional(),
     client: names.optional(),
   }),
 );

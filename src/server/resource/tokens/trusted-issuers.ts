@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { requireIssuer } from '../../../oauth/discovery/authorization-server.ts';
 import { BoundedMap } from '../base/bounded-map.ts';
-import { invalidOption, readOptions } from '../base/option.ts';
+import { callable, invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { RateLimiter } from '../requests/rate-limit.ts';
 import { issuerTokens, shapeOf } from './issuer-tokens.ts';
@@ -16,7 +16,7 @@ import { KeySet } from './key-set.ts';
 import type { TokenContext } from './token.ts';
 
 export const issuersOption = z.union([
-  z.custom<Extract<IssuersOption, (issuer: string) => unknown>>((value) => typeof value === 'function'),
+  callable<Extract<IssuersOption, (issuer: string) => unknown>>(),
   z.record(z.string(), issuerTokens),
 ]);
 
