@@ -61,8 +61,8 @@ export interface AuthorizationServerOptions {
   /** Who may sign in, and how: `developmentLogin(…)`, `upstreamAccounts(…)`, or your own. */
   readonly accounts: Accounts;
   /**
-   * `sqliteStorage(path)`, `memoryStorage()`, or another; memory unless given. Where the issuer is on another machine,
-   * one that lasts must be sealed: `sealedStorage(…)`.
+   * `sqliteStorage(path)`, `memoryStorage()`, or another. Memory unless given, for an issuer on this machine only. At any
+   * other issuer one that lasts must be sealed: `sealedStorage(…)`.
    */
   readonly storage?: Storage;
   readonly clients?: readonly ClientOptions[];
@@ -225,6 +225,11 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   }
   requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
+  if (!isLoopback && data.storage === undefined)
+    invalidOption(
+      'storage',
+      'without one everything ends with the process. Write memoryStorage() to allow that',
+    );
   if (!isLoopback && data.storage?.atRest === 'readable') {
     invalidOption(
       'storage',

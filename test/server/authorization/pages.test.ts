@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright';
 import type { Page as Shown } from '../browser.ts';
 import { describe, expect, it } from 'vitest';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
-import { developmentLogin } from '../../../src/server/authorization/index.ts';
+import { developmentLogin, memoryStorage } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, registered, startServer, type Asked } from './rig.ts';
@@ -190,7 +190,10 @@ describe('the pages in a real browser', () => {
     const clients = [{ clientId: editor, name: 'Editor', redirectUris: [uri] }];
     // Both hosts are this machine.
     const accounts = { ...developmentLogin(['alice', 'bob']), requireUsableAt: () => undefined };
-    const behind = await startServer({ issuer, clients, accounts }, '', { certificates, listener });
+    const behind = await startServer({ issuer, clients, accounts, storage: memoryStorage() }, '', {
+      certificates,
+      listener,
+    });
     let planted: string[] = [];
     const evil = createServer((_request, response) => response.setHeader('set-cookie', planted).end());
     const port = await portOf(evil);

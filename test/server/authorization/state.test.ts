@@ -208,6 +208,7 @@ describe('an authorization server', () => {
       'storage',
       { issuer: 'https://login.example', accounts, storage: { ...memoryStorage(), atRest: 'readable' } },
     ],
+    ['no storage at an issuer that others reach', 'storage', { issuer: 'https://login.example', accounts }],
     ['an option that it doesn’t know', '', { surprise: true }],
     ['a script', 'clients.redirectUris', to('javascript:x()')],
     ['a redirect over plain http elsewhere', 'clients.redirectUris', to('http://evil.example/callback')],
@@ -233,5 +234,10 @@ describe('an authorization server', () => {
     ['expected one of "open"|"off", or expected {initialAccessToken}', { registration: true }],
   ])('says what to write: %s', async (words, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(words);
+  });
+
+  it('AS-26: keeps everything in memory at an issuer that others reach, if that is written', async () => {
+    const options = { ...good, issuer: 'https://login.example', accounts, storage: memoryStorage() };
+    await (await authorizationServer(options)).close();
   });
 });
