@@ -5,7 +5,7 @@
  * bounded and printable.
  */
 import { quoted } from '../../base/errors.ts';
-import type { RefusalReason } from './base/refusal.ts';
+import type { Refusal, RefusalReason } from './base/refusal.ts';
 import type { Operation } from './requests/message.ts';
 import type { Outage, VerifiedToken } from './tokens/token.ts';
 
@@ -20,6 +20,8 @@ export interface RequestEvent {
   readonly reason?: RefusalReason;
   /** The status of a refusal. */
   readonly status?: number;
+  /** The cause, if the reason doesn't say it all: the token's issuer or audience, and what was expected. */
+  readonly problem?: string;
   readonly issuer?: string;
   readonly subject?: string;
   readonly clientId?: string;
@@ -45,11 +47,7 @@ export interface Course {
 const maxOperations = 20;
 const maxPathLength = 500;
 
-export function requestEvent(
-  course: Course,
-  at: number,
-  refusal?: { readonly reason: RefusalReason; readonly status: number },
-): RequestEvent {
+export function requestEvent(course: Course, at: number, refusal?: Refusal): RequestEvent {
   const { method, path, address, token, needed, operations } = course;
   return {
     kind: refusal ? 'refused' : 'granted',
@@ -57,7 +55,8 @@ export function requestEvent(
     method,
     path: path.slice(0, maxPathLength),
     address,
-    ...(refusal ? { reason: refusal.reason, status: refusal.status } : {}),
+    ...(refusal && { reason: refusal.reason, status: refusal.row.status }),
+    ...(refusal?.details.problem !== undefined && { problem: refusal.details.problem }),
     ...(token && {
       issuer: token.issuer,
       subject: token.subject,

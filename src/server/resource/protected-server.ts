@@ -85,9 +85,8 @@ export class ProtectedServer {
       return passed;
     } catch (error) {
       const refusal = asRefusal(error);
-      const { reason, row } = refusal;
-      settings.onEvent(requestEvent(course, settings.now(), { reason, status: row.status }));
-      const nonce = row.status === 401 ? await this.#checks.dpop.nonceHeader() : {};
+      settings.onEvent(requestEvent(course, settings.now(), refusal));
+      const nonce = refusal.row.status === 401 ? await this.#checks.dpop.nonceHeader() : {};
       return { kind: 'answered', answer: this.#refused(request, refusal, nonce) };
     }
   }

@@ -65,6 +65,15 @@ describe('a token', () => {
     expect(handled).toEqual([]);
   });
 
+  it.each([{ iss: 'opaque' }, { aud: 'opaque' }])(
+    'RS-16: an introspected token is in no event, whatever its answer repeats: %j',
+    async (changes) => {
+      const { call, events } = asking(issuerThatSays({ ...active, ...changes }));
+      await call('opaque');
+      expect(events).toMatchObject([{ problem: expect.stringContaining(' is missing') }]);
+    },
+  );
+
   it.each<[string, object, object]>([
     ['in a list of audiences', { aud: ['account', resource] }, { subject: 'alice' }],
     ['with scopes in a list', { scope: undefined, scp: ['notes:read'] }, { scopes: ['notes:read'] }],

@@ -219,7 +219,9 @@ describe('over a proxy', () => {
       const { call, events } = rig(new Issuer(key), { trustedProxies });
       expect((await call(token, { url, headers: forwarded, address })).status).toBe(status);
       expect(events.at(-1)).toMatchObject(
-        client === undefined ? { reason: 'insecure_transport' } : { address: client },
+        client === undefined
+          ? { reason: 'insecure_transport', problem: expect.stringContaining('trustedProxies') }
+          : { address: client },
       );
     },
   );

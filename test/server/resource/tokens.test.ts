@@ -132,6 +132,27 @@ describe('a signed token', () => {
     ).toEqual([]);
   });
 
+  it.each<[object, string]>([
+    [{ iss: `${issuer}/` }, `iss is "${issuer}/" (unverified); expected: "${issuer}"`],
+    [{ iss: undefined }, `iss is missing (unverified); expected: "${issuer}"`],
+    [
+      { aud: ['https://a.example/?key=secret', 'a'.repeat(32)] },
+      `aud is "https://a.example/?…", "…"; expected: "${resource}"`,
+    ],
+  ])('RS-16: from elsewhere is told with what it says and what is expected: %j', async (changes, problem) => {
+    const { call, events } = rig(new Issuer(key));
+    await call(await tokenOf(key, changes as Record<string, unknown>));
+    expect(events).toEqual([expect.objectContaining({ kind: 'refused', problem })]);
+  });
+
+  it('RS-16: is told in a bounded number of words', async () => {
+    const { call, events } = rig(new Issuer(key));
+    await call(
+      await tokenOf(key, { aud: Array.from({ length: 50 }, () => 'https://a.example/'.repeat(15)) }),
+    );
+    expect(JSON.stringify(events).length).toBeLessThan(2000);
+  });
+
   it('RS-7: counts no longer than its exp, though it passed a moment before', async () => {
     const { call, pass } = rig(new Issuer(key));
     const token = await tokenOf(key, { exp: now + 10 });

@@ -102,6 +102,8 @@ export interface RefusalDetails {
   readonly scope?: readonly string[];
   /** Seconds until another try makes sense. */
   readonly retryAfterSeconds?: number;
+  /** What the operator's event says of it: never a token, and bounded. The answer doesn't have it. */
+  readonly problem?: string;
   /** A body in place of the usual one, as JSON text. */
   readonly body?: string;
 }

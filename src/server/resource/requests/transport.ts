@@ -29,7 +29,9 @@ export function checkTransport(
   // Spec, Endpoints: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
   if (isLoopbackHttp && (address === undefined || isThisMachine(address))) return address;
-  throw new Refusal('insecure_transport');
+  throw new Refusal('insecure_transport', {
+    problem: 'no trusted proxy said https (trustedProxies, X-Forwarded-Proto)',
+  });
 }
 
 /** The first value is of the client's own connection, which its proxy saw; those behind it often speak plain http. */

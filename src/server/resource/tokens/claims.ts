@@ -7,6 +7,7 @@
 import { decodeJwt } from 'jose';
 import type { JWTPayload } from 'jose';
 import { z } from 'zod';
+import { expected, listed } from '../base/listed.ts';
 import { Refusal } from '../base/refusal.ts';
 
 /** What a JWT states, proven by nothing yet. Undefined: the token is none. */
@@ -35,7 +36,17 @@ export function checkAudience(
   // URL parsers add a slash to an empty path, and issuers repeat what a client sent: one slash makes no difference.
   const bare = resource.replace(/\/$/, '');
   const accepted = [bare, `${bare}/`, ...others];
-  if (![aud].flat().some((one) => accepted.includes(one))) throw new Refusal('token_wrong_audience');
+  if ([aud].flat().some((one) => accepted.includes(one))) return;
+  throw new Refusal('token_wrong_audience', {
+    problem: `aud is ${listed(aud)}; expected: ${expected([resource, ...others])}`,
+  });
+}
+
+/** `iss`: what a token says before anything has proven it. */
+export function wrongIssuer(iss: string, issuers: readonly string[]): Refusal {
+  return new Refusal('token_wrong_issuer', {
+    problem: `iss is ${listed(iss || undefined)} (unverified); expected: ${expected(issuers)}`,
+  });
 }
 
 export interface Times {

@@ -14,7 +14,15 @@ import { BoundedMap } from '../base/bounded-map.ts';
 import { invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { remembering } from './checked-tokens.ts';
-import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
+import {
+  audience,
+  checkAudience,
+  checkTimes,
+  confirmation,
+  instant,
+  thumbprintOf,
+  wrongIssuer,
+} from './claims.ts';
 import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
 import { names, scopesIn } from './issuer-tokens.ts';
@@ -193,7 +201,8 @@ class Introspection implements TokenCheck {
     const parsed = answerSchema.safeParse(present(json));
     if (!parsed.success) throw new Refusal('token_claims');
     const claims = parsed.data;
-    if (claims.iss !== undefined && claims.iss !== this.#issuer) throw new Refusal('token_wrong_issuer');
+    if (claims.iss !== undefined && claims.iss !== this.#issuer)
+      throw wrongIssuer(claims.iss === token ? '' : claims.iss, [this.#issuer]);
     // A refresh token is active too, and has no type, or another one.
     if (claims.token_type !== undefined && !/^(?:bearer|dpop|access_token)$/i.test(claims.token_type)) {
       throw new Refusal('token_wrong_type');
@@ -201,7 +210,8 @@ class Introspection implements TokenCheck {
     if (otherUse.test(claims.token_use ?? '') || otherUse.test(claims.typ ?? ''))
       throw new Refusal('token_wrong_type');
     // Spec, Endpoints, rule 3: a token that names no audience was not issued for this server.
-    checkAudience(claims.aud ?? [], this.#context.resource, this.#settings.audience);
+    const audiences = [claims.aud ?? []].flat().filter((one) => one !== token);
+    checkAudience(audiences, this.#context.resource, this.#settings.audience);
     const now = this.#context.http.wall() / 1000;
     checkTimes({ exp: claims.exp }, now, 0);
     checkTimes({ nbf: claims.nbf, iat: claims.iat }, now, clockTolerance);

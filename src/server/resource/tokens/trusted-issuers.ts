@@ -10,6 +10,7 @@ import { BoundedMap } from '../base/bounded-map.ts';
 import { callable, invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { RateLimiter } from '../requests/rate-limit.ts';
+import { wrongIssuer } from './claims.ts';
 import { issuerTokens, shapeOf } from './issuer-tokens.ts';
 import type { IssuersOption, TokenShape } from './issuer-tokens.ts';
 import { KeySet } from './key-set.ts';
@@ -75,7 +76,7 @@ export class TrustedIssuers {
     if (known !== undefined) return known;
     // The author's function gets nothing but what can be an issuer.
     const tokens = this.#problemOf(issuer) === undefined ? this.#tokensOf(issuer) : undefined;
-    if (tokens === undefined) throw new Refusal('token_wrong_issuer');
+    if (tokens === undefined) throw wrongIssuer(issuer, [...this.#named.keys()]);
     const wait = this.#newTenants.take('all');
     if (wait !== undefined) throw new Refusal('keys_unavailable', { retryAfterSeconds: wait });
     const trusted = this.#trusted(issuer, tokens);
