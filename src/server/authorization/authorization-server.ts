@@ -178,7 +178,7 @@ async function build(
   completeRequests(provider, settings);
   nameRealReason(provider);
   publishServedModes(provider);
-  tellEvents(provider, onEvent);
+  tellEvents(provider, settings);
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   provider.on('grant.success', (ctx) => {
     const { client } = ctx.oidc;

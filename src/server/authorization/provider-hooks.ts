@@ -9,7 +9,8 @@ import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { networkProblem } from '../../oauth/base/http.ts';
-import type { AuthorizationEvent, Settings } from './options.ts';
+import { expected, listed } from '../resource/base/listed.ts';
+import type { Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
@@ -193,7 +194,7 @@ export function nameSuccessors(
 }
 
 /** Tells what the provider did. */
-export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEvent) => void): void {
+export function tellEvents(provider: Provider, { onEvent, resources }: Settings): void {
   provider.on('grant.success', (ctx) => {
     const { client, params } = ctx.oidc;
     const account = ctx.oidc.entities.AccessToken?.accountId;
@@ -215,7 +216,9 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
     const { error } = cause;
     const clientId = oidc.client?.clientId ?? oidc.params?.['client_id'];
     // Of a sign-in that was forwarded: what the other server said, for the operator alone.
-    const problem = oidc.entities.Interaction?.result?.['problem'] ?? problemOf(cause);
+    const told = oidc.entities.Interaction?.result?.['problem'];
+    const problem =
+      told ?? (error === 'invalid_target' ? targetProblem(oidc.params, resources) : problemOf(cause));
     onEvent({
       kind: 'refused',
       ...(typeof clientId === 'string' ? { clientId } : {}),
@@ -226,6 +229,15 @@ export function tellEvents(provider: Provider, onEvent: (event: AuthorizationEve
   provider.on('grant.error', refused);
   provider.on('authorization.error', refused);
   provider.on('registration_create.error', refused);
+}
+
+/** A request for no known resource, several, or another one than its code or refresh token is for. */
+function targetProblem(
+  parameters: Readonly<Record<string, unknown>> | undefined,
+  resources: Settings['resources'],
+): string {
+  const known = expected(resources.map(({ resource }) => resource));
+  return `resource is ${listed(parameters?.['resource'])}; known: ${known}`;
 }
 
 /** Whose a code or a refresh token is. */

@@ -5,6 +5,7 @@ import {
   authorizationOf,
   editor,
   files,
+  notes,
   publicClient,
   redirectUri,
   register,
@@ -79,6 +80,16 @@ describe('an authorization request', () => {
     ['names another resource', 'invalid_target', { resource: 'https://notes.example/%2fmcp' }, ''],
   ])('AS-3: that %s leads to: %s', async (_what, outcome, asked, more) => {
     expect(await says(asked, more)).toEqual([303, outcome]);
+  });
+
+  it.each<[string, Asked, string]>([
+    ['"https://notes.example/other"', { resource: 'https://notes.example/other' }, ''],
+    ['missing', { resource: undefined }, ''],
+    [`"${notes}", "${files}"`, {}, `&resource=${encodeURIComponent(files)}`],
+  ])('AS-3: for a wrong target is told with that and the known ones: %s', async (named, asked, more) => {
+    await says(asked, more);
+    const problem = `resource is ${named}; known: "${notes}", "${files}"`;
+    expect(rig.events.at(-1)).toMatchObject({ kind: 'refused', error: 'invalid_target', problem });
   });
 
   it('longer than 8 KiB is refused, since what it asks is kept', async () => {

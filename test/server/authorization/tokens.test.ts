@@ -158,6 +158,8 @@ describe('a code', () => {
       for (const resource of asked) wrong.append('resource', resource);
       const refused = await rig.request('/token', { method: 'POST', body: wrong });
       expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+      const problem = expect.stringContaining(`resource is "${asked[0]}"`);
+      expect(rig.events.at(-1)).toMatchObject({ error: 'invalid_target', problem });
       const right = await tokenFor(rig, form);
       expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
     },
