@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
+import { BoundedMap } from '../resource/base/bounded-map.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import type { Limit } from '../resource/requests/rate-limit.ts';
 import { callerOf, clientAddress, peerOf } from '../resource/requests/transport.ts';
@@ -35,10 +36,16 @@ export interface Caller {
  * Answers the seconds until this caller may come again; undefined: now. `path`: without the issuer's own. The metadata
  * and the keys have no bound.
  */
-export function limitsOf({ registrationLimit, requestLimit, now }: Settings) {
-  const limiter = (limit: Limit) => siteLimiter(limit, now);
-  const [authorizations, pages] = [limiter(authorizationLimit), limiter(pageLimit)];
-  const [registrations, requests] = [limiter(registrationLimit), limiter(requestLimit)];
+export function limitsOf({ registrationLimit, requestLimit, now, onEvent }: Settings) {
+  const limiter = (name: string, limit: Limit) =>
+    siteLimiter(limit, now, (who) => {
+      const problem = `rate_limited: more from ${who} than ${name} allows`;
+      onEvent({ kind: 'refused', error: 'temporarily_unavailable', problem });
+    });
+  const authorizations = limiter('the limit of sign-ins', authorizationLimit);
+  const pages = limiter('the limit of pages', pageLimit);
+  const registrations = limiter('registrationLimit', registrationLimit);
+  const requests = limiter('requestLimit', requestLimit);
   const limiterFor = (method: string | undefined, path: string): SiteLimiter | undefined => {
     if (/^\/auth(?:\?|$)/.test(path)) return authorizations;
     if (path.startsWith('/interaction/')) return pages;
@@ -52,13 +59,29 @@ export function limitsOf({ registrationLimit, requestLimit, now }: Settings) {
 
 type SiteLimiter = (caller: Caller) => number | undefined;
 
-/** One limit for each caller, and one for each site. */
-function siteLimiter({ requests, seconds }: Limit, now: () => number): SiteLimiter {
+/** Callers whose refusal was told, at once: some megabytes. */
+const maxTold = 10_000;
+
+/** One limit for each caller, and one for each site. `tell`: who is beyond it, once in its time. */
+function siteLimiter(
+  { requests, seconds }: Limit,
+  now: () => number,
+  tell: (who: string) => void,
+): SiteLimiter {
+  const told = new BoundedMap<true>(maxTold, now);
   const callers = new RateLimiter({ requests, seconds }, now);
   const sites = new RateLimiter({ requests: requests * callersOfSite, seconds }, now);
   return ({ key, site }) => {
-    const wait = callers.wait(key) ?? (site === undefined ? undefined : sites.take(site));
+    const own = callers.wait(key);
+    const wait = own ?? (site === undefined ? undefined : sites.take(site));
     if (wait === undefined) callers.count(key);
+    else {
+      const who = own === undefined && site !== undefined ? site : key;
+      if (!told.get(who)) {
+        told.set(who, true, now() + seconds * 1000);
+        tell(who);
+      }
+    }
     return wait;
   };
 }

@@ -106,3 +106,29 @@ it('AS-30: one address may ask for a bounded number of sign-in pages', async () 
   expect([...statuses]).toEqual([400]);
   expect(await ask()).toBe(429);
 });
+
+it('AS-30: each caller beyond a limit is told once in its time', async () => {
+  let at = Date.now();
+  const limit = { requests: 1, seconds: 60 };
+  const limits = { registrationLimit: limit, requestLimit: limit, trustedProxies: ['127.0.0.1'] };
+  const rig = await startServer({ ...limits, now: () => at });
+  onTestFinished(async () => rig.close());
+  const told = async (path: string, address: string): Promise<string[]> => {
+    const headers = { 'x-forwarded-for': address };
+    for (let sent = 0; sent < 4; sent += 1) await rig.request(path, { method: 'POST', headers, body: '' });
+    return rig.events.splice(0).flatMap(({ error, problem }) => (error === busy ? [String(problem)] : []));
+  };
+  const busy = 'temporarily_unavailable';
+  const beyond = (who: string, name: string) => [`rate_limited: more from ${who} than ${name} allows`];
+  expect(await told('/reg', '192.0.2.1')).toEqual(beyond('192.0.2.1', 'registrationLimit'));
+  expect(await told('/token', '192.0.2.1')).toEqual(beyond('192.0.2.1', 'requestLimit'));
+  expect(await told('/token', '192.0.2.1')).toEqual([]);
+  expect(await told('/token', '192.0.2.2')).toEqual(beyond('192.0.2.2', 'requestLimit'));
+  at += 61_000;
+  expect(await told('/token', '192.0.2.1')).toEqual(beyond('192.0.2.1', 'requestLimit'));
+  // A whole site of IPv6 is one.
+  const networks = Array.from({ length: 20 }, (_, n) => `2001:db8:0:${n}::1`);
+  const sites = [];
+  for (const network of networks) sites.push(...(await told('/token', network)));
+  expect(sites.filter((problem) => problem.includes('/48'))).toHaveLength(1);
+});
