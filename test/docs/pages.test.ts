@@ -78,6 +78,13 @@ describe.each(all)('%s', (_name, here) => {
     expect(missing).toEqual([]);
   });
 
+  it('trusts a proxy in each example of a protected server that listens', () => {
+    const programs = codeBlocks(here, 'ts').filter((code) => /\bprotectedServer\(/.test(code));
+    expect(programs.filter((code) => /\.listen\(/.test(code) && !code.includes('trustedProxies'))).toEqual(
+      [],
+    );
+  });
+
   it('names source files, test files and scripts that exist', () => {
     const named = [
       ...here.text.matchAll(
