@@ -286,6 +286,15 @@ def _socket_paths(env: Environment) -> Tuple[str, ...]:
     return tuple(path for path in dict.fromkeys(paths) if len(os.fsencode(path)) <= MAX_SOCKET_PATH) or tuple(paths)
 
 
+def _home_capability(env: Environment) -> Optional[str]:
+    """What the broker of this home says of it: a copy of a home has the same keys, and names the same socket."""
+    try:
+        found = os.lstat(_home_folders(env)[1])
+    except OSError:
+        return None
+    return "home-" + hashlib.sha256(f"{found.st_dev}:{found.st_ino}".encode()).hexdigest()[:16]
+
+
 def _recorded(record: Path) -> Optional[str]:
     """None unless it is a file of ours alone that holds a path."""
     try:
@@ -484,6 +493,7 @@ class _Channel:
     def __init__(self, env: Environment) -> None:
         self._line, self.socket_id = _dial(env)
         forwarded = _forwarded(env)
+        self.home = None if forwarded else _home_capability(env)
         if forwarded:
             # The socket here is another one than the broker's.
             self.socket_id = f"forward:{forwarded[0].partition('@')[0]}"
@@ -603,6 +613,9 @@ def _authenticate(channel: _Channel, identity: Identity) -> None:
     expected, own = _proofs(key, frame, offer, offer["proof"])
     if not hmac.compare_digest(expected.encode(), offer["proof"].encode()):
         raise _error("handshake_failed", "the broker did not prove that it holds the key", hint=hint)
+    told = [item for item in offer["capabilities"] if item.startswith("home-")]
+    if told and channel.home and channel.home not in told:
+        raise _no_broker("this home's socket: it is a copy of another home, whose broker answers")
     channel.proven = True
     channel.call("authenticate", {"proof": own}, HANDSHAKE_TIMEOUT)
 

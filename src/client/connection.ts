@@ -88,9 +88,9 @@ interface OpenChannel {
 
 async function openChannel(options: OpenOptions): Promise<OpenChannel> {
   const { socket } = options;
-  return typeof socket === 'string'
-    ? openAt(socket, options)
-    : firstThatAnswers(socket(), async (place) => openAt(place, options));
+  if (typeof socket === 'string') return openAt(socket, options);
+  const search = socket();
+  return firstThatAnswers(search, async (place) => openAt(place, options, search.home));
 }
 
 /** As `openChannel`. Where no broker runs, and the caller can start one, it does. */
@@ -104,11 +104,16 @@ async function openStarting(options: OpenOptions): Promise<OpenChannel> {
   return openChannel(options);
 }
 
-async function openAt(place: string, options: OpenOptions): Promise<OpenChannel> {
+async function openAt(
+  place: string,
+  options: OpenOptions,
+  home: readonly string[] = [],
+): Promise<OpenChannel> {
   const { socket, socketId } = await connectTo(place);
   const channel = new Channel(socket);
   const named = options.socketId ?? socketId;
-  return { channel, ...(await hello(channel, options.identity, named, options.after ?? after)) };
+  const how = { identity: options.identity, socketId: named, home, after: options.after ?? after };
+  return { channel, ...(await hello(channel, how)) };
 }
 
 /** Connects and says hello, without waiting for the broker's last word: the first request may follow. */

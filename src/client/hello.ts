@@ -6,6 +6,7 @@
  * only took too long is never reported as one that can't be trusted.
  */
 import { KeyturnError, Unreachable } from '../base/errors.ts';
+import { startHint } from '../base/private-folder.ts';
 import {
   brokerProof,
   clientProof,
@@ -15,9 +16,18 @@ import {
   transcript,
 } from '../ipc/wire/handshake.ts';
 import { type Identity, isHelloResult, protocolVersion } from '../ipc/wire/handshake-messages.ts';
+import { isOtherHome } from '../ipc/wire/capabilities.ts';
 import { brokerTimeout } from '../ipc/wire/limits.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Channel } from './channel.ts';
+
+export interface HelloOptions {
+  readonly identity: Identity;
+  readonly socketId: string;
+  /** The capability of the home whose broker is meant; empty: of any. */
+  readonly home: readonly string[];
+  readonly after: After;
+}
 
 /**
  * Resolves once the broker has proved itself and our proof was sent: requests may follow at once.
@@ -26,16 +36,14 @@ import type { Channel } from './channel.ts';
  */
 export async function hello(
   channel: Channel,
-  identity: Identity,
-  socketId: string,
-  after: After,
+  how: HelloOptions,
 ): Promise<{ readonly proven: Promise<unknown>; readonly capabilities: readonly string[] }> {
   const end = (error: unknown): never => {
     const known = error instanceof KeyturnError ? error : refusal('it broke off');
     channel.fail(known);
     throw known;
   };
-  const { capabilities, answer } = await authenticate(channel, identity, socketId, after).catch(end);
+  const { capabilities, answer } = await authenticate(channel, how).catch(end);
   const proven = answer.catch(end);
   // A caller that doesn't wait for it gets the failure with its next request.
   proven.catch(() => {});
@@ -45,9 +53,7 @@ export async function hello(
 /** Sends hello, checks the answer, sends authenticate; returns what the broker said, and its last word. */
 async function authenticate(
   channel: Channel,
-  identity: Identity,
-  socketId: string,
-  after: After,
+  { identity, socketId, home, after }: HelloOptions,
 ): Promise<{ readonly capabilities: readonly string[]; readonly answer: Promise<unknown> }> {
   const { line, answer } = channel.start('hello', {
     versions: [protocolVersion],
@@ -67,6 +73,7 @@ async function authenticate(
   if (!sameProof(brokerProof(key, t), offer.proof)) {
     throw refusal('it did not prove that it holds the key of this pairing', 'The key was kept.');
   }
+  if (isOtherHome(offer.capabilities, home)) throw otherHome();
   channel.trust();
   channel.sendTogether();
   const last = channel.start('authenticate', { proof: clientProof(key, t, offer.proof) });
@@ -77,6 +84,13 @@ async function authenticate(
 async function inTime<T>(channel: Channel, answer: Promise<T>, after: After): Promise<T> {
   const cancel = after(brokerTimeout, () => channel.fail(late()));
   return answer.finally(cancel);
+}
+
+/** As where nobody listens: a broker that is started now listens elsewhere. */
+function otherHome(): Unreachable {
+  return new Unreachable('broker_unreachable', 'the broker there has another home: this is a copy of it', {
+    hint: startHint,
+  });
 }
 
 function late(): Unreachable {

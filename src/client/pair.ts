@@ -39,13 +39,14 @@ export async function pair(options: PairOptions): Promise<Identity> {
   const file = appKeyFile(paths, options.name);
   refuseExisting(file);
   options.signal?.throwIfAborted();
-  const { identity, place } = await firstThatAnswers(socket(), async (at) => ({
+  const search = socket();
+  const { identity, place } = await firstThatAnswers(search, async (at) => ({
     identity: await ask(at, socketId, options),
     place: at,
   }));
   writeAppKeyFile(file, identity);
   try {
-    await checkHandshake({ identity, socket: place, socketId });
+    await checkHandshake({ identity, socket: () => ({ ...search, places: [place] }), socketId });
   } catch (error) {
     rmSync(file, { force: true });
     throw error;

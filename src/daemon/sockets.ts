@@ -11,7 +11,7 @@ import { systemCode } from '../base/system-error.ts';
 import { passedDescriptor } from '../ipc/server/passed-socket.ts';
 import { startServer } from '../ipc/server/server.ts';
 import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
-import { appCapability, versionCapability } from '../ipc/wire/capabilities.ts';
+import { appCapability, homeCapability, versionCapability } from '../ipc/wire/capabilities.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Home } from './home/home.ts';
@@ -139,7 +139,12 @@ export class Sockets {
     const { options, home, keys, vaultLock, audit, clock } = this.#parts;
     return {
       homeId: home.homeId,
-      capabilities: [...versionCapability(version), ...(options.keyturnApp ? [appCapability] : [])],
+      capabilities: [
+        ...versionCapability(version),
+        // Programs at the other end of a forward have folders of their own.
+        ...(forward ? [] : homeCapability(home.paths)),
+        ...(options.keyturnApp ? [appCapability] : []),
+      ],
       keyFor: (appId) => keys.keyFor(appId, forward),
       pair: async (request) => {
         vaultLock.refuseIfLocked();

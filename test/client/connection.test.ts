@@ -3,6 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { ownerKeyFile } from '../../src/base/paths.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
+import { prepareFolder } from '../../src/base/private-folder.ts';
+import { homeCapability } from '../../src/ipc/wire/capabilities.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
 import { wireToken } from '../ipc/wire-token.ts';
@@ -33,6 +35,21 @@ describe('a connection', () => {
     const rig = await startRig();
     writeAppKeyFile(ownerKeyFile(rig.paths), rig.enrol());
     await expect(connectAsOwner({ paths: rig.paths })).rejects.toMatchObject({ reason: 'file_unreadable' });
+  });
+
+  test('is made with the broker of this home, and of no other with the same keys', async () => {
+    const mark: string[] = [];
+    const rig = await startRig({ capabilities: mark });
+    prepareFolder(rig.paths.state);
+    const key = rig.enrol();
+    const open = async () => (await connect({ key, paths: rig.paths })).close();
+    mark.push(...homeCapability(rig.paths));
+    await open();
+    mark.splice(0, 1, 'home-0123456789abcdef');
+    await expect(open()).rejects.toMatchObject({ reason: 'broker_unreachable' });
+    // A broker of an earlier release doesn't tell.
+    mark.splice(0);
+    await open();
   });
 
   test('passes on the reason and hint of a proven broker', async () => {

@@ -5,6 +5,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KeyturnError, reasons } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
+import { prepareFolder } from '../../src/base/private-folder.ts';
+import { homeCapability } from '../../src/ipc/wire/capabilities.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
@@ -144,6 +146,27 @@ describe('a program in the broker’s place', () => {
     });
     expect(stderr).toMatch(/reason: (handshake_failed|locked|frame_invalid)\n$/);
   });
+});
+
+test('uses the broker of this home, and no other with the same keys', async () => {
+  const mark: string[] = [];
+  const rig = await startRig({ capabilities: mark });
+  prepareFolder(rig.paths.state);
+  const { appId, key, brokerId } = rig.enrol();
+  const code = `
+import keyturn, sys
+try:
+    keyturn.connect(keyturn.Identity(*sys.argv[1:])).close()
+    print("connected")
+except keyturn.KeyturnError as error:
+    print(error.reason)
+`;
+  const said = async () =>
+    (await pythonProgram(code, [appId, key, brokerId], homeOf(rig.paths))).stdout.trim();
+  mark.push(...homeCapability(rig.paths));
+  expect(await said()).toBe('connected');
+  mark.splice(0, 1, 'home-0123456789abcdef');
+  expect(await said()).toBe('broker_unreachable');
 });
 
 test('closes the connection under a thread that asks, which hears so', async () => {

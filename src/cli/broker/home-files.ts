@@ -10,6 +10,7 @@ import path from 'node:path';
 import { readAppKeyFile } from '../../client/app-key-file.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { draftedFile } from '../../base/private-file.ts';
+import { removeStale } from '../../ipc/wire/socket.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
@@ -59,8 +60,6 @@ export function removeHomeFiles(
   for (const folder of farClients) removeKeys(folder, () => true);
   for (const folder of [clients, ...farClients])
     removeNamed(folder, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
-  // Once the broker has removed a home, what is in the run folder is another home's.
-  if (isHome(paths)) removeSocket(paths);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);
@@ -79,10 +78,15 @@ export function removeHomeFiles(
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
 }
 
-/** What a broker that was killed left. Beside it may be another home's: only the recorded one is ours. */
-function removeSocket(paths: HomePaths): void {
+/**
+ * Removes what a broker that was killed left. Beside it may be another home's: only the recorded one is ours, and where
+ * somebody listens there, this home is a copy.
+ */
+export async function removeSocket(paths: HomePaths): Promise<void> {
+  // Once the broker has removed a home, what is in the run folder is another home's.
+  if (!isHome(paths)) return;
   const socket = recordedSocket(paths) ?? path.join(paths.run, 'broker.sock');
-  if (lstatSync(socket, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(socket);
+  await removeStale(socket).catch(() => undefined);
 }
 
 /** The keys for brokers that `isOwn` accepts. What is no key stays. */

@@ -17,7 +17,7 @@ import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption, yesOption } from '../terminal/statement.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
-import { isHome, removeHomeFiles } from '../broker/home-files.ts';
+import { isHome, removeHomeFiles, removeSocket } from '../broker/home-files.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { print, printJson, refuse, say, sayIfSlow } from '../terminal/output.ts';
 import { receiptLine } from '../words/receipt.ts';
@@ -162,6 +162,7 @@ async function removeFiles(paths: HomePaths, kept: readonly string[]): Promise<s
   if (!existsSync(paths.state)) return removeHomeFiles(paths, kept);
   const unlock = once(await takeLock(paths.state));
   try {
+    await removeSocket(paths);
     return removeHomeFiles(paths, kept, unlock);
   } finally {
     unlock();

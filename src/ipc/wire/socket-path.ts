@@ -12,6 +12,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
 import { lookAt, prepareFolder } from '../../base/private-folder.ts';
+import { homeCapability } from './capabilities.ts';
 import { isPipe, pipeName } from './pipe.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
@@ -188,13 +189,16 @@ export interface SocketSearch {
   readonly places: readonly string[];
   /** The first place is the one that a broker of this home recorded. What listens elsewhere may be another home's. */
   readonly isRecorded: boolean;
+  /** What the broker of this home says of it (capabilities.ts). Absent: any home's broker will do. */
+  readonly home?: readonly string[];
 }
 
 /** Throws `socket_unsafe` where every path is too long. */
 export function findSockets(paths: HomePaths, env: Environment = process.env): SocketSearch {
   const recorded = process.platform === 'win32' ? undefined : recordedSocket(paths);
-  if (recorded === undefined) return { places: socketPlaces(paths, env), isRecorded: false };
-  return { places: [...new Set([recorded, ...placesIfAny(paths, env)])], isRecorded: true };
+  const home = homeCapability(paths);
+  if (recorded === undefined) return { places: socketPlaces(paths, env), isRecorded: false, home };
+  return { places: [...new Set([recorded, ...placesIfAny(paths, env)])], isRecorded: true, home };
 }
 
 function placesIfAny(paths: HomePaths, env: Environment): readonly string[] {

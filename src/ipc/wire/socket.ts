@@ -62,7 +62,8 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
   return socketIdOf(socket);
 }
 
-async function removeStale(socket: string): Promise<void> {
+/** Removes a dead broker's socket. Throws `broker_running` where somebody listens, and `socket_unsafe`. */
+export async function removeStale(socket: string): Promise<void> {
   const found = lookAt(socket);
   if (!found) return;
   checkPrivate(found, socket, 'socket');

@@ -19,6 +19,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { connectTo, listenAt } from '../../../src/ipc/wire/socket.ts';
+import { homeCapability } from '../../../src/ipc/wire/capabilities.ts';
 import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { temporaryHome } from '../rig.ts';
@@ -69,6 +70,7 @@ describe('the path of the socket', () => {
     expect(findSockets(homePaths(cron, 'linux'), cron)).toEqual({
       places: [socket, path.join(paths.state, 'run', 'broker.sock')],
       isRecorded: true,
+      home: homeCapability(paths),
     });
   });
 
@@ -82,7 +84,7 @@ describe('the path of the socket', () => {
     const paths = temporaryHome();
     mkdirSync(paths.state, { recursive: true, mode: 0o700 });
     spoil(path.join(paths.state, 'broker.path'));
-    expect(findSockets(paths, {})).toEqual({ places: [prepareSocket(paths, {})], isRecorded: false });
+    expect(findSockets(paths, {})).toMatchObject({ places: [prepareSocket(paths, {})], isRecorded: false });
   });
 
   test.each<[string, (runtime: string) => void]>([
