@@ -80,10 +80,27 @@ function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
         ? refreshing
         : (lost(parts, signIn) ?? active(parts, signIn));
     case 'signInRequired':
+      if (isUnattended(parts, signIn)) return withoutToken(parts, signIn);
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
       return { now: `${whyOver(signIn)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
   }
+}
+
+/** The user entered its client for tokens without a user: a request for a token signs in. */
+const isUnattended = ({ registrations }: BrokerParts, { registrationId }: SignIn): boolean =>
+  registrations.shown().find(({ id }) => id === registrationId)?.grantType !== undefined;
+
+function withoutToken({ refresher }: BrokerParts, { id }: SignIn): Sentences {
+  const refusal = refresher.failures.refusals.last(id);
+  if (refusal?.hint !== undefined) return { now: `It has no token: ${refusal.message}`, next: refusal.hint };
+  const refresh = { by: 'request' } as const;
+  return { now: 'It has no token.', next: unattendedSentence({}), refresh };
+}
+
+function unattendedSentence({ after }: { readonly after?: number }): string {
+  const when = after === undefined ? '' : ` after ${moment(after)}`;
+  return `The next request${when} gets a new token, without you.`;
 }
 
 const whyOver = (signIn: SignIn): string =>
@@ -144,17 +161,20 @@ function active(parts: BrokerParts, signIn: SignIn): Sentences {
   }
   const { purpose } = signIn;
   const whose = purpose?.kind === 'narrow' ? ` by ${quoted(parts.apps.nameOf(purpose.appId))} alone` : '';
-  return { now: `It is usable${whose}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
+  const isOwn = refresh.by === 'request' && !signIn.hasRefreshToken;
+  const next = isOwn ? unattendedSentence(refresh) : refreshSentence(refresh);
+  return { now: `It is usable${whose}; ${inMemory}.`, next, refresh };
 }
 
-function nextRefresh(
-  { clock, pause }: BrokerParts,
-  signIn: SignIn,
-  token: AccessToken | undefined,
-): NextRefresh {
+function nextRefresh(parts: BrokerParts, signIn: SignIn, token: AccessToken | undefined): NextRefresh {
+  const { clock, pause } = parts;
   const { current } = pause;
   if (current) return { by: 'resume', after: current.until };
-  if (!signIn.hasRefreshToken) return { by: 'signIn' };
+  if (!signIn.hasRefreshToken && !isUnattended(parts, signIn)) return { by: 'signIn' };
+  if (token && !signIn.hasRefreshToken)
+    return Number.isFinite(token.expiresAt)
+      ? { by: 'request', after: toWall(clock, token.expiresAt) }
+      : { by: 'request' };
   if (!token) return { by: 'request' };
   const left = (margin: number): number => toWall(clock, dueAt(token) - margin);
   if (token.handedTo.size === 0 || token.margin < tickEvery) {

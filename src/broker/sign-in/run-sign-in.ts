@@ -28,6 +28,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import { pageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
+import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
 /** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
@@ -87,6 +88,9 @@ async function signInNow(
         visitUnattended(parts, { ...context, item: await reserved() }, record, signal),
       );
     return visit().catch(async (error: unknown) => {
+      // `explain.ts` says it: the next request tries again.
+      if (request.signInId !== undefined && isRefusal(error))
+        parts.refresher.failures.refusals.add(request.signInId, error);
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the user starts again what the user ended.
       if (request.isAutomatic && wasCompanySignInRevoked(parts.signIns, error.provider)) throw error;

@@ -122,9 +122,11 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
     const { oauthClients } = await call(connection, 'oauthClient.list', {});
     const { signIns } = await call(connection, 'signIn.list', {});
     const { apps } = await call(connection, 'app.list', {});
+    const ended = async (signIn: SignIn): Promise<Finding[]> =>
+      isUnattended(signIn, oauthClients) ? withoutToken(connection, signIn) : signInFinding(signIn);
     return [
-      ...oauthClients.flatMap(clientFinding),
-      ...signIns.flatMap(signInFinding),
+      ...oauthClients.flatMap((client) => clientFinding(client, signIns)),
+      ...(await Promise.all(signIns.filter(hasEnded).map(ended))).flat(),
       ...apps.flatMap((app) => app.permissions.flatMap((permission) => endFinding(app, permission))),
     ];
   } catch (error) {
@@ -133,22 +135,42 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
   }
 }
 
-function clientFinding({ issuer, clientId, state }: OAuthClient): Finding[] {
+const hasEnded = ({ state, apps }: SignIn): boolean => state === 'signInRequired' && apps.length > 0;
+
+function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readonly SignIn[]): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced')
     return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
+  const there = signIns.filter((one) => one.issuer === issuer && one.state !== 'revoked');
   return foundIf(
-    state === 'rejected',
+    // A sign-in that ended by it says so, and what to do.
+    state === 'rejected' && !there.some(hasEnded),
     'oauthClient.rejected',
     `${issuer} no longer accepts the client ${clientId}.`,
-    'keyturn login URL --new-client',
+    there.map(({ endpoint }) => `keyturn login ${shellWord(endpoint)} --new-client`).join('; '),
   );
 }
 
-function signInFinding({ id, endpoint, account = 'default', state, why, apps }: SignIn): Finding[] {
+/** Its client was entered for tokens without a user. */
+const isUnattended = ({ issuer }: SignIn, clients: readonly OAuthClient[]): boolean =>
+  clients.some((client) => client.issuer === issuer && client.grantType !== undefined);
+
+/** Nothing where the next request gets a token. */
+async function withoutToken(connection: Connection, { id, endpoint, apps }: SignIn): Promise<Finding[]> {
+  const { signIns } = await call(connection, 'signIn.show', { id });
+  return signIns.flatMap(({ now, next, refresh }) =>
+    foundIf(
+      refresh === undefined,
+      'signIn.ended',
+      `The sign-in to ${endpoint}: ${now} Apps that use it: ${apps.join(', ')}.`,
+      next,
+    ),
+  );
+}
+
+function signInFinding({ id, endpoint, account = 'default', why, apps }: SignIn): Finding[] {
   const option = account === 'default' ? '' : ` ${shellOption('account', account)}`;
-  return foundIf(
-    state === 'signInRequired' && apps.length > 0,
+  return found(
     'signIn.ended',
     `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
     `keyturn login ${shellWord(endpoint)}${option}   (if you no longer use it: keyturn logout ${shellWord(id)})`,

@@ -25,10 +25,13 @@ export function registeredAnswers({
   servers,
   signIns,
 }: Pick<BrokerParts, 'registrations' | 'servers' | 'signIns'>): OAuthClient[] {
-  const living = signIns.shown().filter(isLiving);
+  const all = signIns.shown();
+  const living = all.filter(isLiving);
   return registrations.shown().map((record) => {
     const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
     const isUnused = state === 'rejected' && !living.some((one) => one.registrationId === record.id);
+    const isNeeded = all.some((one) => one.registrationId === record.id && needsClient(one));
+    if (state === 'replaced' && isNeeded) return answer(record);
     return { ...answer(record), state: isUnused ? 'replaced' : state };
   });
 }
