@@ -8,28 +8,34 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AppRequest } from './asked.ts';
 import type { Credential } from './credential-within.ts';
 
+interface Placed {
+  readonly asked: AppRequest;
+  /** A token in a file is replaced before it ends. */
+  readonly kind?: 'env' | 'file';
+}
+
 /** Without a credential: the server wants none. */
 export type WithCredential<Request> = Request & { readonly credential: Credential | undefined };
 
 /**
- * In the order of the requests. `validity` in seconds, `now` in milliseconds since 1970. For a token that aged
- * nobody is asked again. Throws what `ask` throws; `token_invalid` where the newest token is too old.
+ * In the order of the requests, each with the validity that it names. `now` in milliseconds since 1970. For a token that
+ * aged nobody is asked again. Throws what `ask` throws; `token_invalid` where the newest token is too old.
  */
-export async function credentialsTogether<Request extends { readonly asked: AppRequest }>(
+export async function credentialsTogether<Request extends Placed>(
   requests: readonly Request[],
-  validity: number,
   ask: (asked: AppRequest) => Promise<Credential | undefined>,
   now: () => number = Date.now,
 ): Promise<WithCredential<Request>[]> {
   const first: WithCredential<Request>[] = [];
   for (const request of requests)
-    first.push({ ...request, credential: longEnough(request.asked, await ask(request.asked), validity) });
+    first.push({ ...request, credential: longEnough(request, await ask(request.asked)) });
   const given: WithCredential<Request>[] = [];
   for (const one of first) {
     const { asked, credential } = one;
+    const validity = validityOf(asked);
     const isLongEnough = secondsLeft(credential, now()) >= validity;
     const again = unattended(asked, validity);
-    given.push(isLongEnough ? one : { ...one, credential: longEnough(asked, await ask(again), validity) });
+    given.push(isLongEnough ? one : { ...one, credential: longEnough(one, await ask(again)) });
   }
   return given;
 }
@@ -48,16 +54,21 @@ function secondsLeft(credential: Credential | undefined, now: number): number {
   return Math.ceil(credential.expires_at - now / 1000);
 }
 
-function longEnough<Got extends Credential | undefined>(
-  { params: { resource } }: AppRequest,
-  credential: Got,
-  validity: number,
-): Got {
+const validityOf = ({ params: { minimumValidity = 0 } }: AppRequest): number => minimumValidity;
+
+function longEnough<Got extends Credential | undefined>({ asked, kind }: Placed, credential: Got): Got {
+  const validity = validityOf(asked);
+  const { resource } = asked.params;
   if (!credential || 'kind' in credential || (credential.expires_in ?? Infinity) >= validity)
     return credential;
   throw new KeyturnError(
     'token_invalid',
     `The newest token for ${quoted(resource)} lives ${credential.expires_in} s more, and the command needs ${validity} s. Nothing was run.`,
-    { hint: 'Name less with --min-validity; or use --file, whose token is replaced before it ends.' },
+    {
+      hint:
+        kind === 'file'
+          ? 'Name less with --min-validity.'
+          : 'Name less with --min-validity; or use --file, whose token is replaced before it ends.',
+    },
   );
 }

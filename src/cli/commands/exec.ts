@@ -26,8 +26,8 @@ import {
 /** Seconds that a user has for an answer, as with `keyturn token`. */
 const defaultTimeout = 300;
 
-/** Seconds: an app with a token in its environment gets no newer one. */
-const defaultValidity = 60;
+/** Seconds: an app with a token in its environment gets no newer one. A file gets one before the end. */
+const defaultValidity = { env: 60, file: 1 } as const;
 
 /** Milliseconds for a token that nobody has to answer for. */
 const refreshTimeout = 60_000;
@@ -54,7 +54,7 @@ const statement = {
       repeatable: true,
     },
     ...tokenOptions('each token'),
-    'min-validity': validityOption('each token', '1m'),
+    'min-validity': validityOption('each token', '1m; with --file 1s'),
     as: asOption,
     'no-input': noInputOption,
     timeout: timeoutOption('how long to wait for you', '5m'),
@@ -75,12 +75,15 @@ const statement = {
 export const command = defineCommand(statement, async ({ options, operands }) => {
   const wanted = wantedFrom(options);
   if (operands[0] === '') throw new UsageError('keyturn exec needs a COMMAND that is not empty');
-  const validity = waitFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+  const validity = waitFrom(options['min-validity'], '--min-validity');
   const timeout = waitFrom(options.timeout, '--timeout') ?? defaultTimeout;
-  const requests = wanted.map((one) => ({ ...one, asked: askedBy(options, one.resource, validity) }));
+  const requests = wanted.map((one) => ({
+    ...one,
+    asked: askedBy(options, one.resource, validity ?? defaultValidity[one.kind]),
+  }));
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
-  const given = await credentialsTogether(requests, validity, async (asked) =>
+  const given = await credentialsTogether(requests, async (asked) =>
     credentialWithin(asked, {
       within: timeout * 1000,
       again: 'run the command again',

@@ -8,7 +8,15 @@ const start = Date.UTC(2026, 0, 1);
 
 const request = (name: string): { readonly name: string; readonly asked: AppRequest } => ({
   name,
-  asked: { as: undefined, params: { resource: `https://${name}.example/`, kinds, interaction: 'allow' } },
+  asked: {
+    as: undefined,
+    params: {
+      resource: `https://${name}.example/`,
+      kinds,
+      interaction: 'allow',
+      minimumValidity: name === 'kept' ? 1 : 60,
+    },
+  },
 });
 
 /** A broker and a user. `answer`: how many seconds the user takes for a server; `lives`: how long its tokens live. */
@@ -18,7 +26,6 @@ function desk(answer: Readonly<Record<string, number>>, lives: Readonly<Record<s
   const given = async (names: readonly string[]) =>
     credentialsTogether(
       names.map(request),
-      60,
       async ({ params: { resource, interaction, minimumValidity } }) => {
         const name = new URL(resource).hostname.replace('.example', '');
         heard.push(`${name} ${interaction} ${minimumValidity ?? ''}`.trim());
@@ -55,8 +62,14 @@ describe('several credentials for one command', () => {
   it('asks again, without a question, for a token that aged during another’s', async () => {
     const { heard, given } = desk({ later: 250 }, { early: [300, 300], later: [300] });
     const tokens = (await given(['early', 'later'])).map(({ credential }) => credential);
-    expect(heard).toEqual(['early allow', 'later allow', 'early never 60']);
+    expect(heard).toEqual(['early allow 60', 'later allow 60', 'early never 60']);
     expect(tokens).toMatchObject([{ access_token: '3' }, { access_token: '2' }]);
+  });
+
+  it('lets each token be as old as its own request says', async () => {
+    const { heard, given } = desk({}, { kept: [10], early: [60] });
+    expect(await given(['kept', 'early'])).toHaveLength(2);
+    expect(heard).toEqual(['kept allow 1', 'early allow 60']);
   });
 
   it('refuses where the newest token is too old, at first or after the others', async () => {
