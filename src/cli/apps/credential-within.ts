@@ -6,7 +6,7 @@
  * command line, but not of an entry.
  */
 import { untilAborted } from '../../base/abort.ts';
-import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { detailsOf, KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, ApiKeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
@@ -14,6 +14,7 @@ import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
 import type { AppRequest } from './asked.ts';
 import { connectAs, pending, startEntry } from './entry.ts';
+import type { ConnectedEntry } from './pairing.ts';
 
 export type Credential = TokenResult | ApiKeyResult;
 
@@ -61,7 +62,11 @@ export async function credentialWithin(asked: AppRequest, bounds: Bounds): Promi
 
 async function asking(asked: AppRequest, { again, waits }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
-  if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
+  if (name === undefined) return credentialFor(asked, left);
+  if (params.interaction === 'never')
+    return credentialFor(asked, left).catch(async (error: unknown) => {
+      throw await forEntry({ ...params, name }, error);
+    });
   const { resource, scope, account } = params;
   const connection = await startEntry(
     { name, resource, scope, account },
@@ -72,6 +77,15 @@ async function asking(asked: AppRequest, { again, waits }: Bounds, left: number)
   } finally {
     connection.close();
   }
+}
+
+/** A command can pair the entry: the refusal speaks to the developer of an app. */
+async function forEntry(entry: ConnectedEntry, error: unknown): Promise<unknown> {
+  if (!(error instanceof KeyturnError) || error.reason !== 'unpaired') return error;
+  const { connectCommand, isPaired } = await import('./pairing.ts');
+  if (isPaired(entry.name)) return error;
+  const hint = `Run in a terminal: ${connectCommand(entry)}`;
+  return new KeyturnError(error.reason, error.message, { ...detailsOf(error), hint });
 }
 
 /** `left` in milliseconds. A broker that dies in the middle is started again, and asked the same. */
