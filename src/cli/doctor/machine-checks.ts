@@ -8,6 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { moment, shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
@@ -158,7 +159,11 @@ function proxyFindings({ settings, env, paths }: Machine): Finding[] {
 
 function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] {
   const named = fromEnvironment(env)['extraAuthorities'];
-  const ignored = isMade(paths) && typeof named === 'string' && named !== settings.extraAuthorities;
+  const ignored =
+    isMade(paths) &&
+    typeof named === 'string' &&
+    named !== settings.extraAuthorities &&
+    !isTrusted(named, settings.extraAuthorities);
   return [
     ...(settings.extraAuthorities === undefined ? [] : certificateFindings(settings.extraAuthorities, now)),
     ...foundIf(
@@ -172,6 +177,24 @@ function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] 
   ];
 }
 
+/** The broker trusts each certificate of this file anyway, as it does those of the system's own bundle. */
+function isTrusted(file: string, trustedFile: string | undefined): boolean {
+  try {
+    const files = [file, ...(trustedFile === undefined ? [] : [trustedFile])];
+    const [named = [], extra = []] = files.map((one) => certificatesIn(readExtraAuthorities(one).pem));
+    const authorities = [...getCACertificates('bundled'), ...getCACertificates('system'), ...extra];
+    const trusted = new Set(authorities.map(withoutSpace));
+    return named.length > 0 && named.every((one) => trusted.has(withoutSpace(one)));
+  } catch {
+    return false;
+  }
+}
+
+const withoutSpace = (pem: string): string => pem.replaceAll(/\s/g, '');
+
+const certificatesIn = (pem: string): readonly string[] =>
+  pem.match(/^-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\s*$/gm) ?? [];
+
 function certificateFindings(file: string, now: number): Finding[] {
   let pem: string;
   try {
@@ -179,8 +202,7 @@ function certificateFindings(file: string, now: number): Finding[] {
   } catch (error) {
     return [findingOf('authorities.invalid', error)];
   }
-  const blocks = pem.match(/^-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----\s*$/gm) ?? [];
-  const read = blocks.map(certificate);
+  const read = certificatesIn(pem).map(certificate);
   const fix = `put the right file there, then: keyturn settings set extraAuthorities ${shellWord(file)}`;
   if (read.length === 0 || read.includes(undefined)) {
     const what = read.length === 0 ? 'holds no certificate in PEM' : 'holds a certificate that is damaged';
@@ -193,7 +215,8 @@ function certificateFindings(file: string, now: number): Finding[] {
   const [noun, verb] = places.length === 1 ? ['certificate', 'is'] : ['certificates', 'are'];
   const which = `${noun} ${places.join(', ')} of ${read.length} ${verb} not valid today`;
   return found(
-    'authorities.expired',
+    // Bundles have some that are out of date, and that no server uses.
+    places.length === read.length ? 'authorities.expired' : 'authorities.partlyExpired',
     `${file} (setting extraAuthorities): ${which}.`,
     `If a server is refused, ${fix}`,
   );
