@@ -62,7 +62,8 @@ const statement = {
     'keyturn token https://notes.example/mcp',
     'keyturn token https://notes.example/mcp --no-input --json',
     `token=$(keyturn token https://notes.example/mcp) &&
-  printf 'Authorization: Bearer %s' "$token" | curl --fail-with-body -H @- --json @call.json https://notes.example/mcp`,
+  printf 'Authorization: Bearer %s' "$token" |
+  curl --fail-with-body -H @- -H 'Accept: application/json, text/event-stream' --json @call.json https://notes.example/mcp`,
     'keyturn token https://notes.example/mcp --status 403 --challenge "$header"',
     `headers=$(keyturn token https://notes.example/mcp --dpop GET) &&
   printf '%s\\n' "$headers" | curl -H @- https://notes.example/mcp`,
