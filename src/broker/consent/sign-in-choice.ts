@@ -118,14 +118,14 @@ export function signInsOfChoice(
   return usable.filter((signIn) => signIn.account === account).map(({ id }) => id);
 }
 
-/** The chosen account, or else the only one that it has given tokens of, so that an app goes on as before. */
+/** The chosen account, or else the only one that it names, so that an app goes on as before. */
 export function keptAccount(
   signIns: Pick<SignIns, 'byId'>,
-  { account, resource, signInIds: named = [] }: Permission,
+  { account, signInIds: named = [] }: Permission,
 ): { readonly account?: string } {
   if (account !== undefined) return { account };
   const [only, ...others] = new Set(named.flatMap((id) => signIns.byId(id)?.account ?? []));
-  return resource === undefined || only === undefined || others.length > 0 ? {} : { account: only };
+  return only === undefined || others.length > 0 ? {} : { account: only };
 }
 
 /** The first one stays. If it must be renewed, another one serves only if its account is the same. */

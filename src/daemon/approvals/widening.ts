@@ -83,15 +83,17 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
     return named;
   }
   const { fixAtFirstToken, resource } = current;
-  // Naming an account that is allowed already chooses it.
+  // Naming an account that is allowed already chooses it. A new one leaves the app with the account that it has.
   const isAllowed = named.signInIds.every((id) => namesSignIn(current, id));
   const hasOthers = current.signInIds?.some((id) => !named.signInIds.includes(id)) ?? false;
+  const kept = isAllowed ? current : keptAccount(signIns, current);
+  const chosen = isAllowed && hasOthers ? account : kept.account;
   return {
     ...(current.until === undefined ? {} : { until: current.until }),
     ...(current.scope === undefined ? {} : { scope: current.scope }),
     ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
     ...(resource === undefined ? {} : { resource }),
-    ...(isAllowed && hasOthers ? { account } : keptAccount(signIns, current)),
+    ...(chosen === undefined ? {} : { account: chosen }),
     ...named,
   };
 }

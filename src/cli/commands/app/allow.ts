@@ -56,7 +56,7 @@ export const allowApp = defineCommand(
       account: options.account,
     });
     // For a user at a terminal; a script knows what it says.
-    if (options.account === undefined && process.stderr.isTTY) await sayAccount(app, resource);
+    if (process.stderr.isTTY) await sayAccount(app, resource);
     await sayApiKey(app, resource);
     await sayNearServer(app, resource);
     if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
