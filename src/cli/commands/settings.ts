@@ -85,6 +85,7 @@ async function change(name: string, value: string | null): Promise<void> {
   const { answer, isKeyturnApp } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return;
   if (await isOverridden(name)) return;
+  if (name === 'vaultKey' && (await isWithoutKey())) return;
   const isVaults = name === 'vault' || name === 'vaultKey';
   // A broker in a terminal belongs to the user who runs it there.
   const isInBackground = async (): Promise<boolean> => (await ask('status', {})).log.file !== undefined;
@@ -109,6 +110,16 @@ async function isOverridden(name: string): Promise<boolean> {
   const names = (isSettingName(name) && variables[name]?.join(' or ')) || 'a variable';
   say(
     `keyturn: ${name} is changed in the file, but ${names} in the broker's environment takes precedence: unset it there, and start the broker again`,
+  );
+  return true;
+}
+
+/** Only a sealed file has a key. Says so where the vault is another one, and isn't going to change either. */
+async function isWithoutKey(): Promise<boolean> {
+  const { value, written } = (await detailOf('vault')) ?? {};
+  if (value === 'sealed-file' || written === 'sealed-file') return false;
+  say(
+    `keyturn: vaultKey has no effect with the vault ${shown(value)}. In an empty home: keyturn settings set vault sealed-file`,
   );
   return true;
 }
