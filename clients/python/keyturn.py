@@ -148,7 +148,7 @@ def _refusal(body: Any, proven: bool) -> KeyturnError:
     is_wait = isinstance(wait, (int, float)) and not isinstance(wait, bool) and 0 <= wait <= MAX_WAIT
     retry_after = float(wait) if is_wait else None
     if not proven:
-        message, hint = f"the broker refused before it could prove itself: {reason}", _UNPROVEN_HINTS.get(reason)
+        message, hint = f"the broker refused the connection: {reason}", _UNPROVEN_HINTS.get(reason)
         return _error(reason, message, hint=hint, retry_after=retry_after)
     message = _shown(body.get("message")) or "the broker refused without a reason"
     hint, rule = _shown(data.get("hint")), _shown(data.get("rule"))

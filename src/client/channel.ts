@@ -137,7 +137,7 @@ export class Channel {
     const error = errorFrom(body);
     if (this.#trusted) return error;
     const { reason, retryAfter } = error;
-    return new KeyturnError(reason, `the broker refused before it could prove itself: ${reason}`, {
+    return new KeyturnError(reason, `the broker refused the connection: ${reason}`, {
       hint: unprovenHints[reason] ?? 'The log of the broker says more.',
       retryAfter,
     });
@@ -153,7 +153,7 @@ const unprovenHints: Readonly<Record<string, string>> = {
     'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',
   rate_limited: 'Try again later.',
   conflict:
-    'An app of this name is paired already. If it lost its key, run on the machine where the broker runs: keyturn app remove NAME',
+    'An app of this name is paired already. If its app key is lost, run on the machine where the broker runs: keyturn app remove NAME',
   broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
   version_unsupported:
     'Broker and app speak different versions of the wire: update the older; keyturn broker restart starts what is installed.',

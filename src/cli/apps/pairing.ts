@@ -103,6 +103,8 @@ async function ticketOf(name: string): Promise<Buffer> {
 async function afterRefusal(entry: ConnectedEntry, error: unknown, signal: AbortSignal): Promise<void> {
   const reason = reasonOf(error);
   if (reason === 'pairing_denied') throw rememberRefusal(entry);
+  // A broker elsewhere calls its app by another name, which only it knows.
+  if (reason === 'conflict' && forwardedSocket(process.env) === undefined) throw keyGone(entry);
   // A place may be free any moment.
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -119,6 +121,14 @@ export function rememberRefusal(entry: ConnectedEntry): KeyturnError {
   replaceFileAtOnce(besideKey(name, '.refused'), '');
   forgetTicket(name);
   return refusedBefore(entry);
+}
+
+function keyGone(entry: ConnectedEntry): KeyturnError {
+  const { name } = entry;
+  const file = appKeyFile(locate().paths, name);
+  return new KeyturnError('conflict', `${quoted(name)} is paired already, and its app key is gone (${file}).`, {
+    hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}, then ${connectCommand(entry)}`,
+  });
 }
 
 export function refusedBefore(entry: ConnectedEntry): KeyturnError {
