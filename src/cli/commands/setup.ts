@@ -29,7 +29,7 @@ const run = defineCommand(
       'Entries of an earlier run that have no access get it too, unless you denied it.',
     ],
     exitCodes: {
-      9: 'a change failed, a secret stays in plain text, or an entry has no access (refused now: that error’s code)',
+      9: 'a change failed, a secret stays in plain text, or an entry that it connects has no access (refused now: that error’s code)',
     },
     examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },

@@ -246,16 +246,31 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
   ];
 }
 
+/** Records the value as the user's own. */
+const setCommand = (name: string, value: unknown): string =>
+  value === undefined
+    ? `keyturn settings unset ${shellWord(name)}`
+    : `keyturn settings set ${shellWord(name)} ${shellWord(String(value))}`;
+
 function ruleFindings(status: Status): Finding[] {
   const { homeState, pause, unshielded } = status;
-  const names = homeState.differing.map(({ name }) => name).join(', ');
+  const answer = 'keyturn request list   (the request waits in the window)';
   return [
     ...(pause ? found('access.paused', `You paused all access ${pauseEnd(pause)}.`, 'keyturn resume') : []),
     ...foundIf(
-      homeState.isWaiting || names !== '',
+      homeState.isWaiting && homeState.differing.length === 0,
       'settings.waiting',
-      `Changed outside of Keyturn: ${names}.`,
-      homeState.isWaiting ? 'keyturn request list   (the request waits in the window)' : 'keyturn settings',
+      'This home was used without the app, and you have not kept what it allows.',
+      answer,
+    ),
+    ...homeState.differing.flatMap(({ name, value, isContent }) =>
+      found(
+        'settings.waiting',
+        isContent
+          ? `The file of ${name} was changed since you set it: ${String(value)}.`
+          : `${name} was changed outside of Keyturn.`,
+        homeState.isWaiting ? answer : `${setCommand(name, value)}   (if the change is yours)`,
+      ),
     ),
     ...foundIf(
       homeState.approver === 'appClosed',

@@ -106,8 +106,9 @@ async function sayStrangeScopes(resource: string, scope: string): Promise<void> 
   );
   const strange = parseScope(scope).filter((name) => !signedIn.has(name));
   if (signedIn.size === 0 || strange.length === 0) return;
+  const separated = strange.some((name) => name.includes(',')) ? 'Scopes are separated by spaces. ' : '';
   say(
-    `keyturn: your sign-in there has ${[...signedIn].join(' ')}, and not ${strange.map((name) => quoted(name)).join(', ')}. ` +
+    `keyturn: ${separated}your sign-in there has ${[...signedIn].join(' ')}, and not ${strange.map((name) => quoted(name)).join(', ')}. ` +
       'If you mistyped it, allow the app again; else its first use asks you to sign in once more.',
   );
 }
