@@ -126,9 +126,13 @@ export function rememberRefusal(entry: ConnectedEntry): KeyturnError {
 function keyGone(entry: ConnectedEntry): KeyturnError {
   const { name } = entry;
   const file = appKeyFile(locate().paths, name);
-  return new KeyturnError('conflict', `${quoted(name)} is paired already, and its app key is gone (${file}).`, {
-    hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}, then ${connectCommand(entry)}`,
-  });
+  return new KeyturnError(
+    'conflict',
+    `${quoted(name)} is paired already, and its app key is gone (${file}).`,
+    {
+      hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}, then ${connectCommand(entry)}`,
+    },
+  );
 }
 
 export function refusedBefore(entry: ConnectedEntry): KeyturnError {

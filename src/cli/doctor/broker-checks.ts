@@ -247,10 +247,10 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
 }
 
 /** Records the value as the user's own. */
-const setCommand = (name: string, value: unknown): string =>
-  value === undefined
-    ? `keyturn settings unset ${shellWord(name)}`
-    : `keyturn settings set ${shellWord(name)} ${shellWord(String(value))}`;
+function setCommand({ name, value }: Status['homeState']['differing'][number]): string {
+  if (value === undefined || value === null) return `keyturn settings unset ${shellWord(name)}`;
+  return `keyturn settings set ${shellWord(name)} ${shellWord([value].flat().join(' '))}`;
+}
 
 function ruleFindings(status: Status): Finding[] {
   const { homeState, pause, unshielded } = status;
@@ -263,13 +263,11 @@ function ruleFindings(status: Status): Finding[] {
       'This home was used without the app, and you have not kept what it allows.',
       answer,
     ),
-    ...homeState.differing.flatMap(({ name, value, isContent }) =>
+    ...homeState.differing.flatMap((setting) =>
       found(
         'settings.waiting',
-        isContent
-          ? `The file of ${name} was changed since you set it: ${String(value)}.`
-          : `${name} was changed outside of Keyturn.`,
-        homeState.isWaiting ? answer : `${setCommand(name, value)}   (if the change is yours)`,
+        `${setting.isContent ? 'The file of ' : ''}${setting.name} was changed outside of Keyturn.`,
+        homeState.isWaiting ? answer : `${setCommand(setting)}   (if the change is yours)`,
       ),
     ),
     ...foundIf(

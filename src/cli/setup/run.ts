@@ -144,7 +144,9 @@ async function sayWhatFollows(closed: readonly BridgeEntry[]): Promise<void> {
 /** `closed`: entries without access. */
 function sayClosed(closed: readonly BridgeEntry[]): void {
   if (closed.length > 0)
-    say('keyturn: an entry without access asks for it when it starts, unless you denied it or signed out there. To give it now:');
+    say(
+      'keyturn: an entry without access asks for it when it starts, unless you denied it or signed out there. To give it now:',
+    );
   for (const { endpoint: resource, as: name, account } of closed)
     say(`  ${connectCommand({ name, resource, account })}`);
 }
