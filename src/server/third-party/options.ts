@@ -5,6 +5,7 @@
  * in memory.
  */
 import { z } from 'zod';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type {
@@ -139,6 +140,9 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
     invalid('upstream.scopes', 'it must name each scope of `resource.scopes`, with what that needs upstream');
   if (!upstream.extraScopes.includes('openid') && upstream.subjectOf === undefined)
     invalid('upstream.subjectOf', 'without `openid` in `extraScopes` nothing else says who signed in');
+  const host = URL.canParse(options.issuer) ? new URL(options.issuer).hostname : '';
+  if (options.storage === undefined && host !== '' && !isLoopbackHost(host))
+    invalid('storage', 'without one everything ends with the process. Write memoryStorage() to allow that');
   // Spec, Third-party authorization flow, 6.
   if (options.storage?.atRest === 'readable') {
     invalid(

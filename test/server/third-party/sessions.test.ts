@@ -193,7 +193,8 @@ it('TP-2: an upstream without introspection and revocation is renewed every 5 mi
   expect(await plain.server.receipt(session)).toBe('notOffered');
 });
 
-it.each<[string, string, { upstream?: object; storage?: object; session?: object }]>([
+it.each<[string, string, { upstream?: object; storage?: object; session?: object; issuer?: string }]>([
+  ['no storage for others', 'storage', { storage: undefined, issuer: 'https://login.example' }],
   ['a storage that a thief can read', 'storage', { storage: { ...memoryStorage(), atRest: 'readable' } }],
   ['nothing that says who signed in', 'upstream.subjectOf', { upstream: { extraScopes: [] } }],
   ['a status that counts for more than a minute', 'session.status', { session: { status: 61 } }],
