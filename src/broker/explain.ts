@@ -87,9 +87,9 @@ function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
   }
 }
 
-/** The user entered its client for tokens without a user: a request for a token signs in. */
-const isUnattended = ({ registrations }: BrokerParts, { registrationId }: SignIn): boolean =>
-  registrations.shown().find(({ id }) => id === registrationId)?.grantType !== undefined;
+/** The user entered a client for tokens without a user there: a request for a token signs in. */
+const isUnattended = ({ registrations }: BrokerParts, { issuer }: SignIn): boolean =>
+  registrations.shown().some((one) => one.registration.issuer === issuer && one.grantType !== undefined);
 
 function withoutToken({ refresher }: BrokerParts, { id }: SignIn): Sentences {
   const refusal = refresher.failures.refusals.last(id);
