@@ -130,7 +130,7 @@ function keyGone(entry: ConnectedEntry): KeyturnError {
     'conflict',
     `${quoted(name)} is paired already, and its app key is gone (${file}).`,
     {
-      hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}, then ${connectCommand(entry)}`,
+      hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}; then ${connectCommand(entry)}`,
     },
   );
 }
