@@ -10,7 +10,7 @@
  *
  * A fresh token in memory is answered without any I/O and without any `await`, as a plain value, unless the permission
  * has given no token yet or the MCP server must be asked first. This is an invariant: nothing can change between the
- * look-up and the answer, so nothing is checked twice. If a step waits, others go on meanwhile. Then its result is
+ * look-up and the answer, so nothing needs to be checked again. If a step waits, others go on meanwhile. Then its result is
  * `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
@@ -203,7 +203,7 @@ export class TokenRequests {
     return this.#tokenFromMemoryOrNew(permitted, signIn);
   }
 
-  /** The authorization server may accept the refresh token now. After a failure the next try signs in. */
+  /** The authorization server may accept the refresh token now. After `login_required` the next try signs in. */
   async #tryRefreshAgain({ begun }: PermittedRequest, { id }: SignIn): Promise<TryResult> {
     const { signal } = begun.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {

@@ -62,7 +62,7 @@ export class Consent {
 
   /**
    * Asks the user, unless a permission covers what is wanted. Throws `consent_denied`, `consent_required`,
-   * `rate_limited`, or the reason of the deadline's signal.
+   * `login_required` where there is only an API key, `rate_limited`, or the reason of the deadline's signal.
    */
   async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (coveringPermissions(this.#parts, wanted)) return;
@@ -82,8 +82,8 @@ export class Consent {
   }
 
   /**
-   * Stores what the user decided without a card. Ends the app's temporary permissions there, and closes the cards that
-   * this answers. Throws `conflict` if the stored permission isn't `expected`.
+   * Stores what the user decided without a card, which closes the cards that this answers (`changes`). Ends the app's
+   * temporary permissions there. Throws `conflict` if the stored permission isn't `expected`.
    */
   async decide(permission: Permission, expected?: AsRead): Promise<void> {
     this.#parts.temporaryPermissions.end(permission.appId, permission.endpoint);
@@ -193,8 +193,8 @@ interface Offer {
 }
 
 /**
- * What an approval would give now. If the request or a permission names no scopes, that is all scopes of the sign-ins,
- * and the card lists them; none only if nobody has signed in yet. `allowed`: the app's permissions there now.
+ * What an approval would give now. If nothing names scopes, or a permission is for all, that is all scopes of the
+ * sign-ins, and the card lists them. `allowed`: the app's permissions there now.
  */
 function offerFor(
   signIns: SignIns,

@@ -16,7 +16,7 @@ export const command = defineCommand(
       as: {
         type: 'string',
         value: 'NAME',
-        summary: 'the app name of this client',
+        summary: 'the name of this client in `keyturn app`',
         more: ' (default: made of the URL)',
       },
       scope: scopeOption('allow only this scope (default: all that you grant)'),

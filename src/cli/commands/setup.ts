@@ -15,8 +15,8 @@ const run = defineCommand(
       project,
       'no-connect': {
         type: 'boolean',
-        summary: "don't connect the clients now",
-        more: '; so it is without a terminal',
+        summary: "don't pair, allow or sign in now",
+        more: '; as without a terminal',
       },
       yes: yesOption,
       json: { ...jsonOption('the result'), more: '; goes with --yes' },

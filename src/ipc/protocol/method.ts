@@ -13,9 +13,9 @@ import type * as z from 'zod';
 type Who = 'owner' | 'app' | 'any';
 
 /**
- * What a method does to access. `reads` shows. `reduces` takes away or ends. `asks` gives only what the user allows
+ * What a method does to access. `reads` changes none. `reduces` takes away or ends. `asks` gives only what the user allows
  * on a card, or what the caller's own sign-in brings. `widens` gives more access than before, whatever its params
- * are; `mayWiden` depends on them. A command that widens needs approval, and a window needs a press.
+ * are; `mayWiden` depends on them. A command that widens needs approval, and a window a press of a button.
  */
 type Effect = 'reads' | 'reduces' | 'asks' | 'widens' | 'mayWiden';
 
@@ -26,15 +26,15 @@ export interface Method {
   readonly who: Who;
   readonly effect: Effect;
   /**
-   * The owner uses records that confer authority, so they are verified first. For an app they always are.
-   * Without the flag unverified records throw, so a row that forgets it is refused.
+   * The owner's call acts by records that give access, so they are verified first. For an app's call they always are.
+   * A row that forgets this is refused: unverified records throw.
    */
   readonly usesRecords?: true;
-  /** It shows records, verified or not: the answer then says `notVerified`. */
+  /** It shows records, verified or not: `notVerified` is the warning of its result then. */
   readonly showsRecords?: true;
   /**
-   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused while only the
-   * Keyturn app may approve, and it doesn't run.
+   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused if only the
+   * Keyturn app may approve and it isn't running.
    */
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `reduces`, `widens` and `mayWiden`, which otherwise do. */

@@ -59,18 +59,18 @@ export function alwaysWidens(method: MethodName): boolean {
   return methods[method].effect === 'widens';
 }
 
-/** True if a successful call may change a list that a window shows. */
+/** True if a successful call may change a list that a window shows. What `asks` methods change is told where it happens. */
 export function changesLists(method: MethodName): boolean {
   const { effect, changesNoList } = methodRow(method);
   return (effect === 'reduces' || isWidening(method)) && !changesNoList;
 }
 
-/** Any result may have a warning: the change is in effect, but something is left to do; or records are `notVerified`. */
+/** A result with a warning: the change is in effect, but something is left to do; or the records are `notVerified`. */
 export const warned = z.object({ warning: z.string() });
 
 /** Said beside records that are shown before the vault has verified the home's document. */
 export const notVerified =
   'not verified: the vault was not needed since the start, and this list is only what the file says.';
 
-/** The notifications that the owner gets after `subscribe`. Each says only that a list should be read again. */
+/** The notifications that the owner gets after `subscribe`. Each says only that a list, or the status, should be read again. */
 export const notifications = ['signIn.changed', 'request.changed', 'status.changed'] as const;

@@ -27,7 +27,7 @@ export const allowApp = defineCommand(
       for: forOption('; without it, until you revoke it'),
       'api-key': {
         type: 'boolean',
-        summary: 'the API key there, and no token',
+        summary: 'the API key there instead of tokens',
         more: '; goes with --for only',
       },
     },
