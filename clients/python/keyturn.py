@@ -329,9 +329,11 @@ def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mod
         raise _error("socket_unsafe", f"{path} does not have mode {mode:o}", hint=hint, rule=rule)
 
 
+_START = "Start the app, or a command that starts a broker: keyturn sign-in list"
+
+
 def _no_broker(path: str) -> KeyturnError:
-    hint = "Start the app, or a command that starts a broker: keyturn sign-in list"
-    return _error("broker_unreachable", f"no broker listens on {path}", hint=hint)
+    return _error("broker_unreachable", f"no broker listens on {path}", hint=_START)
 
 
 def _not_reached(path: str, error: OSError) -> KeyturnError:
@@ -615,7 +617,7 @@ def _authenticate(channel: _Channel, identity: Identity) -> None:
         raise _error("handshake_failed", "the broker did not prove that it holds the key", hint=hint)
     told = [item for item in offer["capabilities"] if item.startswith("home-")]
     if told and channel.home and channel.home not in told:
-        raise _no_broker("this home's socket: it is a copy of another home, whose broker answers")
+        raise _error("broker_unreachable", "the broker there has another home: this is a copy of it", hint=_START)
     channel.proven = True
     channel.call("authenticate", {"proof": own}, HANDSHAKE_TIMEOUT)
 

@@ -100,7 +100,7 @@ function withoutToken({ refresher }: BrokerParts, { id }: SignIn): Sentences {
 
 function unattendedSentence({ after }: { readonly after?: number }): string {
   const when = after === undefined ? '' : ` after ${moment(after)}`;
-  return `The next request${when} gets a new token, without you.`;
+  return `The next request${when} asks for a new token, without you.`;
 }
 
 const whyOver = (signIn: SignIn): string =>

@@ -78,11 +78,11 @@ describe.each(all)('%s', (_name, here) => {
     expect(missing).toEqual([]);
   });
 
-  it('trusts a proxy in each example of a protected server that listens', () => {
-    const programs = codeBlocks(here, 'ts').filter((code) => /\bprotectedServer\(/.test(code));
-    expect(programs.filter((code) => /\.listen\(/.test(code) && !code.includes('trustedProxies'))).toEqual(
-      [],
-    );
+  it('trusts a proxy for each server in an example that listens', () => {
+    const programs = codeBlocks(here, 'ts').filter((code) => /\.listen\(/.test(code));
+    const count = (code: string, words: RegExp): number => code.match(words)?.length ?? 0;
+    const servers = /\b(?:protected|authorization|thirdParty)Server\(/g;
+    expect(programs.filter((code) => count(code, servers) > count(code, /trustedProxies/g))).toEqual([]);
   });
 
   it('names source files, test files and scripts that exist', () => {

@@ -47,6 +47,6 @@ export function makeAgent(options: AgentOptions, times: SenderOptions = {}): Dis
 /** OpenSSL's variables. They make any file count as the system's authorities. */
 const opensslVariables = ['SSL_CERT_FILE', 'SSL_CERT_DIR'] as const;
 
-function ignoreOpensslVariables(): void {
+export function ignoreOpensslVariables(): void {
   for (const name of opensslVariables) Reflect.deleteProperty(process.env, name);
 }

@@ -118,13 +118,14 @@ export function signInsOfChoice(
   return usable.filter((signIn) => signIn.account === account).map(({ id }) => id);
 }
 
-/** The chosen account, or else the only one that it names, so that an app goes on as before. */
+/** The chosen account, or else the only one that is signed in of those that it names, so that an app goes on as before. */
 export function keptAccount(
   signIns: Pick<SignIns, 'byId'>,
   { account, signInIds: named = [] }: Permission,
 ): { readonly account?: string } {
   if (account !== undefined) return { account };
-  const [only, ...others] = new Set(named.flatMap((id) => signIns.byId(id)?.account ?? []));
+  const there = named.flatMap((id) => signIns.byId(id) ?? []).filter(isLiving);
+  const [only, ...others] = new Set(there.map((one) => one.account));
   return only === undefined || others.length > 0 ? {} : { account: only };
 }
 

@@ -7,7 +7,7 @@
  * is in the vault before a record names it.
  */
 import type { BrokerParts } from '../parts.ts';
-import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { KeyturnError, shellWord, Unreachable } from '../../base/errors.ts';
 import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { DpopKey } from '../../oauth/client/dpop-key.ts';
@@ -28,7 +28,6 @@ import type { SignIn } from '../records/sign-in.ts';
 import { pageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
 /** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
@@ -89,7 +88,7 @@ async function signInNow(
       );
     return visit().catch(async (error: unknown) => {
       // `explain.ts` says it: the next request tries again.
-      if (request.signInId !== undefined && isRefusal(error))
+      if (request.signInId !== undefined && error instanceof KeyturnError && !(error instanceof Unreachable))
         parts.refresher.failures.refusals.add(request.signInId, error);
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the user starts again what the user ended.

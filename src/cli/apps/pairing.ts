@@ -104,7 +104,7 @@ async function afterRefusal(entry: ConnectedEntry, error: unknown, signal: Abort
   const reason = reasonOf(error);
   if (reason === 'pairing_denied') throw rememberRefusal(entry);
   // A broker elsewhere calls its app by another name, which only it knows.
-  if (reason === 'conflict' && forwardedSocket(process.env) === undefined) throw keyGone(entry);
+  if (reason === 'conflict' && forwardedSocket(process.env) === undefined) throw nameTaken(entry);
   // A place may be free any moment.
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -123,16 +123,15 @@ export function rememberRefusal(entry: ConnectedEntry): KeyturnError {
   return refusedBefore(entry);
 }
 
-function keyGone(entry: ConnectedEntry): KeyturnError {
+function nameTaken(entry: ConnectedEntry): KeyturnError {
   const { name } = entry;
-  const file = appKeyFile(locate().paths, name);
-  return new KeyturnError(
-    'conflict',
-    `${quoted(name)} is paired already, and its app key is gone (${file}).`,
-    {
-      hint: `Choose another name, or pair it again, with new permissions: keyturn app remove ${shellWord(name)}; then ${connectCommand(entry)}`,
-    },
-  );
+  const again = `keyturn app remove ${shellWord(name)}; then ${connectCommand(entry)}`;
+  return new KeyturnError('conflict', `An app is paired as ${quoted(name)} or a similar name already.`, {
+    hint:
+      name === 'cli'
+        ? 'It is the command line. Choose another name (--as).'
+        : `Choose another name (--as). If it is this entry, and its app key was deleted, pair it again, with new permissions: ${again}`,
+  });
 }
 
 export function refusedBefore(entry: ConnectedEntry): KeyturnError {

@@ -86,6 +86,7 @@ export async function removeSocket(paths: HomePaths): Promise<void> {
   // Once the broker has removed a home, what is in the run folder is another home's.
   if (!isHome(paths)) return;
   const socket = recordedSocket(paths) ?? path.join(paths.run, 'broker.sock');
+  // What stays is listed.
   await removeStale(socket).catch(() => undefined);
 }
 

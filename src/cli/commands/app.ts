@@ -21,8 +21,10 @@ const denyApp = defineCommand(
   async ({ operands: [app, resource] }) => {
     const denial = { app, resource: resourceFrom(resource), decision: 'deny' } as const;
     const hasApiKey = await hasApiKeyAt(resource);
-    if (hasApiKey) await ask('apiKey.permission.set', denial);
-    await ask('permission.set', denial);
+    await anyFound([
+      ask('permission.set', denial),
+      ...(hasApiKey ? [ask('apiKey.permission.set', denial)] : []),
+    ]);
     await sayWhatStays(resource, hasApiKey);
   },
 );
@@ -39,11 +41,11 @@ const revokeApp = defineCommand(
   async ({ operands: [app, resource] }) => {
     const named = { app, resource: resourceFrom(resource) };
     const hasApiKey = await hasApiKeyAt(resource);
-    const wasForKey = hasApiKey && (await hadOne(ask('apiKey.permission.revoke', named)));
-    await ask('permission.revoke', named).catch((error: unknown) => {
-      if (!wasForKey || reasonOf(error) !== 'not_found') throw error;
-    });
-    await sayWhatStays(resource, wasForKey);
+    const [, forKey] = await anyFound([
+      ask('permission.revoke', named),
+      ...(hasApiKey ? [ask('apiKey.permission.revoke', named)] : []),
+    ]);
+    await sayWhatStays(resource, forKey?.status === 'fulfilled');
   },
 );
 
@@ -78,14 +80,18 @@ async function hasApiKeyAt(resource: string): Promise<boolean> {
   return (await ask('apiKey.list', {})).apiKeys.some((key) => key.resource === endpoint);
 }
 
-async function hadOne(revocation: Promise<unknown>): Promise<boolean> {
-  try {
-    await revocation;
-    return true;
-  } catch (error) {
-    if (reasonOf(error) !== 'not_found') throw error;
-    return false;
-  }
+/**
+ * All at once: to end a denial may need an approval, and what takes access away must not wait for it. Throws the first
+ * refusal, but `not_found` only if it is every one's.
+ */
+async function anyFound(
+  calls: readonly Promise<unknown>[],
+): Promise<readonly PromiseSettledResult<unknown>[]> {
+  const results = await Promise.allSettled(calls);
+  const errors = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  const refusal = errors.find((error) => reasonOf(error) !== 'not_found');
+  if (refusal !== undefined || errors.length === calls.length) throw refusal ?? errors[0];
+  return results;
 }
 
 /** For a user at a terminal: the end of a permission revokes nothing. An app may have kept an API key, which has no end. */

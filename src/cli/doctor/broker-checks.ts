@@ -147,7 +147,7 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
     state === 'rejected' && !there.some(hasEnded),
     'oauthClient.rejected',
     `${issuer} no longer accepts the client ${clientId}.`,
-    there.map(({ endpoint }) => `keyturn login ${shellWord(endpoint)} --new-client`).join('; '),
+    there.map((one) => `${loginAgain(one)} --new-client`).join('; '),
   );
 }
 
@@ -168,12 +168,18 @@ async function withoutToken(connection: Connection, { id, endpoint, apps }: Sign
   );
 }
 
-function signInFinding({ id, endpoint, account = 'default', why, apps }: SignIn): Finding[] {
-  const option = account === 'default' ? '' : ` ${shellOption('account', account)}`;
+const loginAgain = ({ endpoint, account = 'default' }: SignIn): string =>
+  [
+    `keyturn login ${shellWord(endpoint)}`,
+    ...(account === 'default' ? [] : [shellOption('account', account)]),
+  ].join(' ');
+
+function signInFinding(signIn: SignIn): Finding[] {
+  const { id, endpoint, why, apps } = signIn;
   return found(
     'signIn.ended',
     `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
-    `keyturn login ${shellWord(endpoint)}${option}   (if you no longer use it: keyturn logout ${shellWord(id)})`,
+    `${loginAgain(signIn)}   (if you no longer use it: keyturn logout ${shellWord(id)})`,
   );
 }
 
@@ -246,10 +252,11 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
   ];
 }
 
-/** Records the value as the user's own. */
+/** Records the value as the user's own. A URL's password is shown to nobody, so the user types such a value. */
 function setCommand({ name, value }: Status['homeState']['differing'][number]): string {
-  if (value === undefined || value === null) return `keyturn settings unset ${shellWord(name)}`;
-  return `keyturn settings set ${shellWord(name)} ${shellWord([value].flat().join(' '))}`;
+  if (value === undefined) return `keyturn settings unset ${shellWord(name)}`;
+  const text = String(value);
+  return `keyturn settings set ${shellWord(name)} ${/:\*+@/.test(text) ? 'VALUE' : shellWord(text)}`;
 }
 
 function ruleFindings(status: Status): Finding[] {

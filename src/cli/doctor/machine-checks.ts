@@ -12,6 +12,7 @@ import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { moment, shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
+import { ignoreOpensslVariables } from '../../base/system/https-agent.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
 import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
@@ -182,6 +183,8 @@ function isTrusted(file: string, trustedFile: string | undefined): boolean {
   try {
     const files = [file, ...(trustedFile === undefined ? [] : [trustedFile])];
     const [named = [], extra = []] = files.map((one) => certificatesIn(readExtraAuthorities(one).pem));
+    // This terminal may set them, and the broker ignores them.
+    ignoreOpensslVariables();
     const authorities = [...getCACertificates('bundled'), ...getCACertificates('system'), ...extra];
     const trusted = new Set(authorities.map(withoutSpace));
     return named.length > 0 && named.every((one) => trusted.has(withoutSpace(one)));

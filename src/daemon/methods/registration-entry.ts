@@ -87,6 +87,7 @@ export async function enterRegistration(
       signIns.all().filter(({ registrationId }) => registrationId === same.id),
     );
   }
+  for (const one of signIns.all()) if (one.issuer === entry.issuer) refresher.failures.refusals.clear(one.id);
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of others) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.

@@ -166,10 +166,10 @@ function deniedByUser(
   { endpoint, target }: { readonly endpoint: string; readonly target: string },
 ): KeyturnError {
   const name = parts.apps.nameOf(appId);
-  const [what, option] = isApiKeyTarget(target) ? ['the API key for', ' --api-key'] : ['something at', ''];
+  const what = isApiKeyTarget(target) ? 'the API key for' : 'something at';
   return new KeyturnError('not_permitted', `The user denied ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
-    hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,
+    hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}`,
   });
 }
 

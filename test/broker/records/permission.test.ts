@@ -42,7 +42,7 @@ it.each([
   expect(isDenied(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
-it('isBoundTo: by sign-in and resource, once the first token has fixed the scopes', () => {
+it('isFixedTo: by sign-in and resource, once the first token has fixed the scopes', () => {
   const bound = { signInIds: ['g1'], resource: 'https://mcp.example/' };
   expect(isFixedTo(permission(bound), 'g1')).toBe(true);
   expect(isFixedTo(permission(bound), 'g2')).toBe(false);
@@ -50,7 +50,7 @@ it('isBoundTo: by sign-in and resource, once the first token has fixed the scope
   expect(isFixedTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
 });
 
-it('isBound: once the first token has named a sign-in', () => {
+it('namesAnySignIn: once the first token has named a sign-in', () => {
   expect(namesAnySignIn(permission())).toBe(false);
   expect(namesAnySignIn(permission({ signInIds: ['g1'] }))).toBe(true);
 });

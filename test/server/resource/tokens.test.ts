@@ -133,8 +133,8 @@ describe('a signed token', () => {
   });
 
   it.each<[object, string]>([
-    [{ iss: `${issuer}/` }, `iss is "${issuer}/" (unverified); expected: "${issuer}"`],
-    [{ iss: undefined }, `iss is missing (unverified); expected: "${issuer}"`],
+    [{ iss: `${issuer}/` }, `iss is "${issuer}/"; expected: "${issuer}"`],
+    [{ iss: undefined }, `iss is missing; expected: "${issuer}"`],
     [
       { aud: ['https://a.example/?key=secret', 'a'.repeat(32)] },
       `aud is "https://a.example/?…", "…"; expected: "${resource}"`,

@@ -21,8 +21,8 @@ export const allowApp = defineCommand(
         '; all: every scope that you grant at the authorization server, now or later',
       ),
       account: accountOption(
-        'add this account to those that the app may use',
-        '; without --scope and --for, a permission that is there keeps its own',
+        'let the app use this account too',
+        '; again: to choose it. Without --scope and --for, an existing permission keeps its own',
       ),
       for: forOption('; without it, until you revoke it'),
       'api-key': {

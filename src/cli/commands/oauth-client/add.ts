@@ -6,7 +6,6 @@ import path from 'node:path';
 import { quoted, shellWord } from '../../../base/errors.ts';
 import type { ParamsOf } from '../../../ipc/protocol/methods.ts';
 import { UsageError } from '../../terminal/arguments.ts';
-import { connectIfRunning } from '../../broker/connection.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import type { Input, Statement } from '../../terminal/statement.ts';
@@ -100,32 +99,22 @@ export const addClient = defineCommand(statement, async ({ options, operands: [i
         ? `keyturn: this replaces the client that was entered for ${quoted(replaced)} before.`
         : `keyturn: this replaces the client ${quoted(replaced)}. Keyturn has forgotten that one; it stays registered at the authorization server until you remove it there.`,
     );
-  const own = await issuerOfServer(entry.issuer);
-  if (own !== undefined)
+  if (await isKnownServer(entry.issuer))
     say(
-      `keyturn: ${quoted(entry.issuer)} is an MCP server, and its authorization server is ${quoted(own)}. ` +
-        `Add the client there (keyturn oauth-client add ${shellWord(own)} …), and remove this one: keyturn oauth-client remove ${shellWord(entry.issuer)}`,
+      `keyturn: ${quoted(entry.issuer)} is an MCP server here. A client is entered at its authorization server, which keyturn sign-in list names. ` +
+        `To remove this one: keyturn oauth-client remove ${shellWord(entry.issuer)}`,
     );
 });
 
-/** Milliseconds. A server that is down is no reason to wait. */
-const lookTime = 3000;
-
-/** The issuer elsewhere that this URL names, as an MCP server does. Undefined if it names none in time. */
-async function issuerOfServer(resource: string): Promise<string | undefined> {
-  const connection = await connectIfRunning().catch(() => undefined);
-  try {
-    const signal = AbortSignal.timeout(lookTime);
-    const answer = await connection?.request('signIn.issuer', { resource }, { signal });
-    const { methods } = await import('../../../ipc/protocol/methods.ts');
-    const { issuer } = methods['signIn.issuer'].result.parse(answer);
-    // On its own origin, an authorization server for several issuers may name another one.
-    return new URL(issuer).origin === new URL(resource).origin ? undefined : issuer;
-  } catch {
-    return undefined;
-  } finally {
-    connection?.close();
-  }
+/** Whether a sign-in or a permission is for this URL. */
+async function isKnownServer(url: string): Promise<boolean> {
+  const { signIns } = await ask('signIn.list', {});
+  const { apps } = await ask('app.list', {});
+  const permissions = apps.flatMap((app) => app.permissions);
+  return [
+    ...signIns.map(({ endpoint }) => endpoint),
+    ...permissions.map(({ resource }) => resource),
+  ].includes(url);
 }
 
 /** The wire's own schema says whether the words given are ones it knows. */

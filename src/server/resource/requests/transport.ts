@@ -80,7 +80,7 @@ type HeaderOf = (name: string) => string | null | undefined;
  * apart: a page that somebody opened must not use up what the programs and the tabs at that address may send.
  */
 export function callerOf(address: string, headerOf: HeaderOf): string {
-  return `${limitKey(address)}${isOfPage(headerOf) ? ' pages' : ''}`;
+  return `${limitKey(address)}${isOfPage(headerOf) ? ' (pages)' : ''}`;
 }
 
 /** Fetch Metadata says it, and Origin where the browser is older. Programs send neither. */
