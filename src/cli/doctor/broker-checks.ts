@@ -256,7 +256,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
 function setCommand({ name, value }: Status['homeState']['differing'][number]): string {
   if (value === undefined) return `keyturn settings unset ${shellWord(name)}`;
   const text = String(value);
-  return `keyturn settings set ${shellWord(name)} ${/:\*+@/.test(text) ? 'VALUE' : shellWord(text)}`;
+  return `keyturn settings set ${shellWord(name)} ${shellWord(/:\*+@/.test(text) ? 'VALUE' : text)}`;
 }
 
 function ruleFindings(status: Status): Finding[] {

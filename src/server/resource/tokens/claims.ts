@@ -45,7 +45,7 @@ export function checkAudience(
 /** `iss`: what a token says before anything has proven it, or an introspection of it. */
 export function wrongIssuer(iss: string, issuers: readonly string[]): Refusal {
   return new Refusal('token_wrong_issuer', {
-    problem: `iss is ${listed(iss || undefined)} ; expected: ${expected(issuers)}`,
+    problem: `iss is ${listed(iss || undefined)}; expected: ${expected(issuers)}`,
   });
 }
 
