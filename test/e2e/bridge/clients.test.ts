@@ -168,15 +168,16 @@ it('a new user gets from the page to the first call: connect, answer, paste', as
   // The entry that docs/guides/connect-clients.md shows, with the server of this test.
   const [text = ''] = codeBlocks(page('docs/guides/connect-clients.md'), 'json');
   const shown = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
-  const { notes: entry } = (JSON.parse(shown) as { mcpServers: { notes: Entry } }).mcpServers;
-  const { args } = entry;
-  const name = args.at(-1) ?? '';
+  const { mcpServers } = JSON.parse(shown) as { mcpServers: Record<string, Entry> };
+  const [[name, entry] = expect.fail()] = Object.entries(mcpServers);
   const connecting = home.start(['connect', world.protectedServer.resource, '--as', name]);
   for (const kind of ['pair', 'allow'] as const) {
     const card = await questionOf(home, kind, name);
     await owner.answer(home, card.id, 'approve');
   }
-  expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+  const { code, stdout } = await connecting.ended;
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ mcpServers: { [name]: expect.anything() } });
   clients.configure('mcporter', entry);
   const call = ['--config', 'CONFIGURATION', 'call', 'workshop.echo', 'key=new user', 'text=hello'];
   expect(await clients.run('mcporter', ...call)).toContain('hello');
