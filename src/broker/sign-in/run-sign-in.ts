@@ -7,7 +7,7 @@
  * is in the vault before a record names it.
  */
 import type { BrokerParts } from '../parts.ts';
-import { KeyturnError, shellWord, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { DpopKey } from '../../oauth/client/dpop-key.ts';
@@ -28,6 +28,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import { pageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
+import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
 /** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
@@ -88,7 +89,7 @@ async function signInNow(
       );
     return visit().catch(async (error: unknown) => {
       // `explain.ts` says it: the next request tries again.
-      if (request.signInId !== undefined && error instanceof KeyturnError && !(error instanceof Unreachable))
+      if (request.signInId !== undefined && needsSomebody(error))
         parts.refresher.failures.refusals.add(request.signInId, error);
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the user starts again what the user ended.
@@ -114,6 +115,10 @@ async function signInNow(
     }),
   );
 }
+
+/** True if the next request for a token without a user fails alike, unless somebody acts. */
+const needsSomebody = (error: unknown): error is KeyturnError =>
+  isRefusal(error) || ['assertion_invalid', 'file_unreadable', 'login_required'].includes(reasonOf(error));
 
 /** `reserved`: the document has the name of the item before a server is asked for tokens. */
 async function withItem(
