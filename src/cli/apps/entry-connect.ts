@@ -111,7 +111,7 @@ export async function connectForwardedToken({ resource, interaction }: TokenGetP
 /** Pairs where that is missing, then has the broker ask for the permission and sign in. */
 async function untilAllowed(entry: Entry, onCode: (code: string) => void, isSeen: boolean): Promise<void> {
   const { name, ...params } = entry;
-  const end = Date.now() + waitTime(isSeen);
+  const end = performance.now() + waitTime(isSeen);
   const over = AbortSignal.timeout(waitTime(isSeen));
   await pairEntry(entry, onCode, over).catch((error: unknown) => {
     throw over.aborted ? unanswered(name, isSeen) : error;
@@ -127,7 +127,7 @@ async function untilAllowed(entry: Entry, onCode: (code: string) => void, isSeen
         if (!late.includes(reasonOf(error))) throw error;
       });
     // The broker knows best what the request still waits for, and says it.
-    await ask(Math.ceil(Math.max(0, end - Date.now()) / 1000));
+    await ask(Math.ceil(Math.max(0, end - performance.now()) / 1000));
   } catch (error) {
     // A server that wants no token wants no sign-in either.
     if (reasonOf(error) !== 'authorization_not_required') throw error;
