@@ -10,6 +10,7 @@ import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { isAddressOrRange } from '../resource/base/address.ts';
 import { callable, quietly, readOptions } from '../resource/base/option.ts';
 import { hasPrivatePart } from '../resource/base/public-key.ts';
+import { unnamedStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import { invalidOption, readOption } from './base/invalid-option.ts';
@@ -225,11 +226,7 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   }
   requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
-  if (!isLoopback && data.storage === undefined)
-    invalidOption(
-      'storage',
-      'without one everything ends with the process. Write memoryStorage() to allow that',
-    );
+  if (!isLoopback && data.storage === undefined) invalidOption('storage', unnamedStorage);
   if (!isLoopback && data.storage?.atRest === 'readable') {
     invalidOption(
       'storage',

@@ -6,6 +6,10 @@
  */
 import type { NamedItem, Storage, StoredItem } from './storage.ts';
 
+/** Why a server for others refuses to start without a storage. */
+export const unnamedStorage =
+  'without one everything ends with the process. Write memoryStorage() to allow that';
+
 export function memoryStorage(): Storage {
   const kinds = new Map<string, Map<string, StoredItem>>();
   const itemsOf = (kind: string): Map<string, StoredItem> => {

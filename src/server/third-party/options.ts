@@ -14,6 +14,7 @@ import type {
   ResourceOptions,
 } from '../authorization/options.ts';
 import { callable, invalidOption, readOption, readOptions } from '../resource/base/option.ts';
+import { unnamedStorage } from '../storage/memory.ts';
 import { upstreamFormSchema } from './upstream-forms.ts';
 import type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';
 
@@ -142,7 +143,7 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
     invalid('upstream.subjectOf', 'without `openid` in `extraScopes` nothing else says who signed in');
   const host = URL.canParse(options.issuer) ? new URL(options.issuer).hostname : '';
   if (options.storage === undefined && host !== '' && !isLoopbackHost(host))
-    invalid('storage', 'without one everything ends with the process. Write memoryStorage() to allow that');
+    invalid('storage', unnamedStorage);
   // Spec, Third-party authorization flow, 6.
   if (options.storage?.atRest === 'readable') {
     invalid(
