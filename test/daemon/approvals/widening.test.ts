@@ -81,6 +81,19 @@ describe('a permission for an account', () => {
     );
   });
 
+  it('keeps the account of before, unless you signed out of it', async () => {
+    const { broker, appId } = await brokerWith();
+    const { signIns, permissions } = broker.parts;
+    const alices = await signIns.add(signInOf('alice'));
+    await signIns.add(signInOf('bob'));
+    const [held] = permissions.of(appId, 0);
+    await permissions.set({ ...(held ?? expect.fail()), signInIds: [alices.id] });
+    const asBob = { ...wanted, account: 'bob' };
+    expect(decisionOf(broker, asBob)).toMatchObject({ account: 'alice' });
+    await signIns.change(alices, { state: { kind: 'revoked', endedAt: 1, receipt: 'confirmed' } });
+    expect(decisionOf(broker, asBob)).not.toHaveProperty('account');
+  });
+
   it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
     const { broker, appId } = await brokerWith({ scope: ['read'], until });
