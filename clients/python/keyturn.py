@@ -204,10 +204,9 @@ class Token:
 
 @dataclass(frozen=True)
 class Rejection:
-    """What became of a rejected token. `token`: the next one, if the broker gave it at once."""
+    """What became of a rejected token. `rejected`: the next `get_token` brings another one."""
 
     rejected: bool
-    token: Optional[Token] = None
     retry_after: Optional[float] = None
 
 
@@ -724,8 +723,7 @@ class Broker:
     ) -> Rejection:
         """Tells the broker that the server rejected a token. `worked`: the server took this very token before.
 
-        Then use the answer's `token`, else ask `get_token` with the challenge. With `retry_after` there is no
-        other token for so many seconds. Never send the same request again with the same token.
+        Then ask `get_token` with the challenge. With `retry_after` there is no other token for so many seconds. Never send the same request again with the same token.
         """
         params = {
             "tokenId": token.token_id,
@@ -737,12 +735,7 @@ class Broker:
         result = self._ask("token.reject", params)
         if not isinstance(result, dict) or not isinstance(result.get("rejected"), bool):
             raise _error("frame_invalid", "the broker's answer to token.reject is malformed")
-        following = result.get("token")
-        return Rejection(
-            rejected=result["rejected"],
-            token=None if following is None else _token(following),
-            retry_after=result.get("retryAfter"),
-        )
+        return Rejection(rejected=result["rejected"], retry_after=result.get("retryAfter"))
 
     def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
         """Asks; where the broker stops or is gone, asks the next one the same. Twice does no harm here."""

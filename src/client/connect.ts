@@ -104,7 +104,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
 /** The owner's key can't be paired again: a file of the home was exchanged, or another program listens there. */
 function strangeBroker({ message }: KeyturnError, { config }: HomePaths): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
-    rule: 'Keyturn wire contract, HELLO: an app sends nothing but its hello before the broker has proved who it is',
+    rule: 'Keyturn wire protocol, Handshake: an app sends nothing but its hello before the broker has proved who it is',
     hint:
       `If ${config}/owner.key was exchanged or deleted, end the broker (keyturn broker stop; where that says the same, ` +
       'end its process with a signal), then put the file back, or move it away: the next start makes a new one. ' +

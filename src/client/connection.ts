@@ -65,6 +65,9 @@ export interface Connection {
   close(): void;
 }
 
+/** What requests with tokens need of a connection. */
+export type TokenConnection = Pick<Connection, 'getToken' | 'getCredential' | 'proveToken' | 'rejectToken'>;
+
 export interface OpenOptions {
   readonly identity: Identity;
   /** A path, or where to look for it: asked again for each new channel, since the next broker may listen elsewhere. */

@@ -6,16 +6,16 @@
  */
 import type { TokenResult } from '../ipc/wire/token-messages.ts';
 import { noncePattern } from '../ipc/wire/values.ts';
-import type { Connection } from './connection.ts';
+import type { TokenConnection } from './connection.ts';
 import { initOf, type ReplayableRequest } from './replayable.ts';
 
 /** Sends the requests of one MCP server, and remembers the nonce that it gave last. */
 export class DpopRequests {
-  readonly #connection: Connection;
+  readonly #connection: TokenConnection;
   readonly #fetch: typeof globalThis.fetch;
   #nonce: string | undefined;
 
-  constructor(connection: Connection, fetch: typeof globalThis.fetch) {
+  constructor(connection: TokenConnection, fetch: typeof globalThis.fetch) {
     this.#connection = connection;
     this.#fetch = fetch;
   }

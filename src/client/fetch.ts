@@ -13,11 +13,10 @@ import type {
   CredentialKind,
   ApiKeyResult,
   TokenGetParams,
-  TokenRejectResult,
   TokenResult,
 } from '../ipc/wire/token-messages.ts';
 import { maxLength } from '../ipc/wire/limits.ts';
-import type { Connection } from './connection.ts';
+import type { TokenConnection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
 import { isAboutProof, DpopRequests } from './dpop-requests.ts';
@@ -53,7 +52,7 @@ export interface FetchOptions {
  * Returns a fetch for one MCP server. Requests elsewhere are sent as they are, without a token.
  * Throws `invalid_resource` or `insecure_url`; the fetch throws the broker's refusals.
  */
-export function createFetch(connection: Connection, options: FetchOptions): typeof globalThis.fetch {
+export function createFetch(connection: TokenConnection, options: FetchOptions): typeof globalThis.fetch {
   const authorized = new AuthorizedFetch(connection, options);
   return async (input, init) => authorized.fetch(input, init);
 }
@@ -70,7 +69,7 @@ type Credential = TokenResult | ApiKeyResult;
 const maxAccepted = 8;
 
 class AuthorizedFetch {
-  readonly #connection: Connection;
+  readonly #connection: TokenConnection;
   readonly #options: FetchOptions;
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
@@ -79,7 +78,7 @@ class AuthorizedFetch {
   readonly #accepted = new Set<string>();
   readonly #dpopRequests: DpopRequests;
 
-  constructor(connection: Connection, options: FetchOptions) {
+  constructor(connection: TokenConnection, options: FetchOptions) {
     this.#connection = connection;
     this.#options = options;
     this.#endpoint = endpointUrl(options.resource);
@@ -195,13 +194,13 @@ class AuthorizedFetch {
     const operation = operationOf(request);
     const worked = this.#accepted.has(tokenId);
     const { signal } = request;
-    const verdict: Partial<TokenRejectResult> =
-      status === 401
-        ? await this.#connection.rejectToken({ tokenId, status, challenge, operation, worked }, { signal })
-        : {};
-    // The broker replaces no rejected token for now.
-    if (verdict.retryAfter !== undefined) return undefined;
-    const next = verdict.token ?? (await this.#getToken(request, { challenge, operation }));
+    if (status === 401) {
+      const rejection = { tokenId, status, challenge, operation, worked };
+      const { retryAfter } = await this.#connection.rejectToken(rejection, { signal });
+      // The broker replaces no rejected token for now.
+      if (retryAfter !== undefined) return undefined;
+    }
+    const next = await this.#getToken(request, { challenge, operation });
     return next.tokenId === tokenId ? undefined : next;
   }
 }

@@ -108,7 +108,7 @@ function late(): Unreachable {
 function refusal(what: string, more = ''): KeyturnError {
   const hint = 'Find out which program listens on the socket; if it is your broker, pair again.';
   return new KeyturnError('handshake_failed', `the broker could not be trusted: ${what}`, {
-    rule: 'Keyturn wire contract, HELLO: an app sends nothing but its hello before the broker has proved who it is',
+    rule: 'Keyturn wire protocol, Handshake: an app sends nothing but its hello before the broker has proved who it is',
     hint: more ? `${more} ${hint}` : hint,
   });
 }

@@ -3,10 +3,11 @@
  *
  * Invariant: a request asks for tokens under the identity that the broker gave for its proxy.
  */
+import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
 import { openConnection } from '../client/connection.ts';
-import type { Connection } from '../client/connection.ts';
+import type { Connection, TokenConnection } from '../client/connection.ts';
 import { createFetch } from '../client/fetch.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Admission, ProxyEntry } from './messages.ts';
@@ -24,23 +25,14 @@ export interface ProgramParts {
 const patience = 50_000;
 
 /** The requests of an app that are at the server, until their answers have passed. They end with its permission. */
-class OpenAnswers {
-  readonly #open = new Set<AbortController>();
+class OpenAnswers extends Set<AbortController> {
   /** How often the permission has ended. */
   cuts = 0;
-
-  add(answering: AbortController): void {
-    this.#open.add(answering);
-  }
-
-  delete(answering: AbortController): void {
-    this.#open.delete(answering);
-  }
 
   /** A request that still waits for a token is the broker's to refuse. */
   cut(): void {
     this.cuts += 1;
-    for (const answering of this.#open) answering.abort(ended());
+    for (const answering of this) answering.abort(ended());
   }
 }
 
@@ -139,27 +131,16 @@ export class Programs {
   }
 
   /** The connection, with an end of the waiting for a token. */
-  #asking(connection: Connection, open: OpenAnswers): Connection {
+  #asking(connection: Connection, open: OpenAnswers): TokenConnection {
     const { after } = this.#parts;
     return {
-      get isOpen() {
-        return connection.isOpen;
-      },
-      capabilities: connection.capabilities,
-      request: (method, params, options) => connection.request(method, params, options),
       getToken: (params, options) =>
         current(open, async () => within(after, connection.getToken(params, options))),
       getCredential: (params, options) =>
         current(open, async () => within(after, connection.getCredential(params, options))),
       proveToken: (params, options) =>
         current(open, async () => within(after, connection.proveToken(params, options))),
-      async rejectToken(params, options) {
-        const { cuts } = open;
-        const { token, ...verdict } = await connection.rejectToken(params, options);
-        return token && cuts === open.cuts ? { ...verdict, token } : verdict;
-      },
-      onNotification: (listener) => connection.onNotification(listener),
-      close: () => connection.close(),
+      rejectToken: (params, options) => connection.rejectToken(params, options),
     };
   }
 }
@@ -175,20 +156,16 @@ async function current<T>(open: OpenAnswers, ask: () => Promise<T>): Promise<T> 
 
 /** The broker goes on with what takes longer, and the next request finds the answer. */
 async function within<T>(after: After, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
+  const late = new AbortController();
   const cancel = after(patience, () =>
-    late.reject(
+    late.abort(
       new KeyturnError('consent_pending', 'a request waits for you in Keyturn', {
         hint: 'Answer it in Keyturn’s window (or see `keyturn request list`), then let the app ask again.',
         retryAfter: 5,
       }),
     ),
   );
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    cancel();
-  }
+  return untilAborted(work, late.signal).finally(cancel);
 }
 
 function ended(): KeyturnError {

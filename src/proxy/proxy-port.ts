@@ -107,7 +107,9 @@ export class ProxyPort {
     try {
       const { method } = asked.request;
       const messages = method === 'POST' ? program.messages.at(asked.query) : undefined;
-      const leaving = (): void => program.open.add(answering);
+      const leaving = (): void => {
+        program.open.add(answering);
+      };
       const answer = await askServer(messages ?? program, {
         ...asked,
         ...(messages && { query: '' }),

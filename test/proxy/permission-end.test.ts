@@ -8,14 +8,12 @@ import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
 import { startRig } from '../ipc/rig.ts';
 import { tokenDispatch } from '../support/token-broker.ts';
-import { wireToken } from '../ipc/wire-token.ts';
 
 async function protectedServer(): Promise<{ readonly resource: string; readonly tokens: string[] }> {
   const tokens: string[] = [];
   const server: Server = createServer((request, response) => {
     tokens.push(request.headers.authorization ?? 'none');
-    const isFirst = tokens.length === 1 && request.url === '/refusing';
-    response.writeHead(isFirst ? 401 : 200).end('{}');
+    response.writeHead(200).end('{}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -26,7 +24,7 @@ async function protectedServer(): Promise<{ readonly resource: string; readonly 
 
 interface End {
   /** The method in whose answer the permission ends; afterwards the broker refuses. */
-  readonly dies: 'token.get' | 'token.reject' | 'token.prove';
+  readonly dies: 'token.get' | 'token.prove';
   readonly type?: 'DPoP';
 }
 
@@ -35,10 +33,7 @@ async function scene(path: string, { dies, type }: End) {
   const url = `${resource}${path}`;
   let isOver = false;
   let programs: Programs | undefined;
-  const answer = tokenDispatch(url, {
-    tokens: type ? [{ token_type: type }] : [],
-    verdict: { rejected: true, token: wireToken(url, { access_token: 'secret-late', tokenId: 't9' }) },
-  });
+  const answer = tokenDispatch(url, { tokens: type ? [{ token_type: type }] : [] });
   const rig = await startRig({
     dispatch: async (caller, method, params) => {
       if (isOver) throw new KeyturnError('not_permitted', 'the permission ended');
@@ -62,7 +57,6 @@ async function scene(path: string, { dies, type }: End) {
 
 it.each<[string, string, End, readonly string[]]>([
   ['a token', '/mcp', { dies: 'token.get' }, []],
-  ['a token in place of a refused one', '/refusing', { dies: 'token.reject' }, ['Bearer secret-1']],
   ['a proof of a bound token', '/mcp', { dies: 'token.prove', type: 'DPoP' }, []],
 ])(
   '%s that is given before the end of a permission does not leave after it',

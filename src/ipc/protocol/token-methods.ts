@@ -100,7 +100,6 @@ export const tokenReject = z
 
 export const tokenRejectResult = z.object({
   rejected: z.boolean(),
-  token: tokenResult.optional(),
   retryAfter: seconds.optional(),
 });
 

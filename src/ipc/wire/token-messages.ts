@@ -113,13 +113,11 @@ export interface TokenRejectParams {
 }
 
 /**
- * `rejected` true: the next `token.get` brings another token. False: the rejected token was no longer current, and
- * `token` is the newer one where the broker gives it; or, with `retryAfter` (seconds), too many tokens were rejected,
- * and none is replaced until then.
+ * `rejected` true: the next `token.get` brings another token. False: the rejected token was no longer current; or,
+ * with `retryAfter` (seconds), too many tokens were rejected, and none is replaced until then.
  */
 export interface TokenRejectResult {
   readonly rejected: boolean;
-  readonly token?: TokenResult;
   readonly retryAfter?: number;
 }
 
@@ -165,7 +163,6 @@ export function isTokenRejectResult(value: unknown): value is TokenRejectResult 
   return (
     isObject(value) &&
     typeof value['rejected'] === 'boolean' &&
-    (value['token'] === undefined || isTokenResult(value['token'])) &&
     (value['retryAfter'] === undefined || isCount(value['retryAfter']))
   );
 }

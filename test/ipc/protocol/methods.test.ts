@@ -31,7 +31,7 @@ const tokens = fc
   .map(([field, value]) => ({ ...token, [field]: value }));
 
 const network = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
-const rejection = { rejected: false, token };
+const rejection = { rejected: false, retryAfter: 60 };
 
 test.each<[string, object, (value: unknown) => boolean, { safeParse(value: unknown): { success: boolean } }]>(
   [
