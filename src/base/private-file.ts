@@ -40,7 +40,7 @@ interface Kind {
 }
 
 /** The rule that a refusal of the socket or its folder names. */
-export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
+export const socketRule = 'Keyturn wire protocol: folder 0700, socket 0600, both yours, no symbolic links';
 
 const folderKind = {
   is: (found: BigIntStats) => found.isDirectory(),
@@ -174,7 +174,7 @@ export async function openPrivate(file: string, flags: number): Promise<FileHand
 
 /**
  * Where the new content is written first. The name is random, so that no other program can be there before. A crash may
- * leave it; a start removes it.
+ * leave it; in a home, the next start or `keyturn reset` removes it.
  */
 function draftOf(file: string): string {
   return `${file}.${randomBytes(6).toString('hex')}.new`;
@@ -244,8 +244,7 @@ export function replaceFileAtOnce(file: string, content: string): void {
   try {
     synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
     renameSync(draft, file);
-    // Windows can't open a folder to sync it; its file systems journal the rename.
-    if (process.platform !== 'win32') synced(openSync(path.dirname(file), 'r'));
+    syncFolderAtOnce(path.dirname(file));
   } catch (error) {
     rmSync(draft, { force: true });
     throw unwritableFile(file, error);
@@ -257,11 +256,11 @@ export function replaceFileAtOnce(file: string, content: string): void {
  * error.
  */
 export function makeFileAtOnce(file: string, content: string): boolean {
-  const draft = `${file}-${process.pid}`;
-  rmSync(draft, { force: true });
+  const draft = draftOf(file);
   try {
     synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
     place(draft, file);
+    syncFolderAtOnce(path.dirname(file));
     return true;
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;
@@ -272,7 +271,7 @@ export function makeFileAtOnce(file: string, content: string): boolean {
 }
 
 /** Gives a whole file this name too. Throws `EEXIST` where there is one. */
-export function place(draft: string, file: string): void {
+function place(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
@@ -281,6 +280,11 @@ export function place(draft: string, file: string): void {
     copyFileSync(draft, file, constants.COPYFILE_EXCL);
     synced(openSync(file, 'r+'));
   }
+}
+
+/** Windows can't open a folder to sync it; its file systems journal new names. */
+function syncFolderAtOnce(folder: string): void {
+  if (process.platform !== 'win32') synced(openSync(folder, 'r'));
 }
 
 function synced(descriptor: number, write?: (descriptor: number) => void): void {

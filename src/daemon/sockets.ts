@@ -6,7 +6,7 @@
  */
 import type { ForwardOrigin } from '../broker/records/app.ts';
 import { preparePlace, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
-import { reasonOf } from '../base/errors.ts';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
 import { passedDescriptor } from '../ipc/server/passed-socket.ts';
 import { startServer } from '../ipc/server/server.ts';
@@ -129,8 +129,8 @@ export class Sockets {
     try {
       recordSocket(paths, socket);
     } catch (error) {
-      const why = `the path of the socket can't be recorded in ${paths.state} (${systemCode(error)})`;
-      this.#parts.options.log.write(why, 'warn');
+      const why = error instanceof KeyturnError ? error.message : systemCode(error);
+      this.#parts.options.log.write(`the path of the socket can't be recorded: ${why}`, 'warn');
     }
   }
 

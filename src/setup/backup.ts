@@ -6,11 +6,11 @@
  * higher one. A backup has its number only once it is whole.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
-import { place, readPrivate, replaceFile, syncFolder, unwritableFile } from '../base/private-file.ts';
+import { makeFileAtOnce, readPrivate, unwritableFile } from '../base/private-file.ts';
 import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
 import { systemCode } from '../base/system-error.ts';
 
@@ -83,17 +83,11 @@ export async function keepBackup(
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce);
   const bytes = Buffer.concat([cipher.update(JSON.stringify(backup)), cipher.final(), cipher.getAuthTag()]);
   const sealed = { version: 1, sealedKey, nonce: nonce.toString('base64'), sealed: bytes.toString('base64') };
-  const whole = path.join(stateFolder, `setup-${randomBytes(8).toString('hex')}`);
-  await replaceFile(whole, JSON.stringify(sealed));
-  try {
-    return await withNumber(whole, stateFolder);
-  } finally {
-    await rm(whole, { force: true });
-  }
+  return withNumber(JSON.stringify(sealed), stateFolder);
 }
 
-/** Gives a whole backup the next number. Another run may take a number at the same moment. */
-async function withNumber(whole: string, stateFolder: string): Promise<string> {
+/** Writes it under the next number. Another run may take a number at the same moment. */
+async function withNumber(content: string, stateFolder: string): Promise<string> {
   const last = (await backupsIn(stateFolder)).at(-1);
   const lastNumber = last === undefined ? 0 : Number(pattern.exec(path.basename(last))?.[1]);
   if (last !== undefined && lastNumber >= maxNumber)
@@ -103,13 +97,11 @@ async function withNumber(whole: string, stateFolder: string): Promise<string> {
     });
   const file = path.join(stateFolder, `setup-${lastNumber + 1}.sealed`);
   try {
-    place(whole, file);
-    await syncFolder(stateFolder);
-    return file;
+    if (makeFileAtOnce(file, content)) return file;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return withNumber(whole, stateFolder);
     throw unwritableFile(file, error);
   }
+  return withNumber(content, stateFolder);
 }
 
 /** `ask` asks the broker for the key. Throws `file_unreadable` for a file that another program changed. */

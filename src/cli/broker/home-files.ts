@@ -13,20 +13,16 @@ import { draftedFile } from '../../base/private-file.ts';
 import { removeStale } from '../../ipc/wire/socket.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
-/** What a write that a crash cut short leaves beside a file. */
-const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+)?`;
-const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
-
 /** Before the files that name the home and its vault. */
 const stateNames = [
-  named(String.raw`(?:document|folders)\.json`),
-  named(String.raw`setup-\d+\.sealed`),
-  named(String.raw`broker\.path`),
-  named(String.raw`audit(?:-\d+)?\.jsonl`),
+  /^document\.json$/,
+  /^setup-\d+\.sealed$/,
+  /^broker\.path$/,
+  /^audit(?:-\d+)?\.jsonl$/,
   /^broker\.log(?:\.\d)?$/,
 ];
 const runNames = [/^broker\.path$/];
-const lastNames = [named(String.raw`owner\.key`), named(String.raw`settings\.json`)];
+const lastNames = [/^owner\.key$/, /^settings\.json$/];
 
 /** True where a broker has been: there is something to reset. */
 export function isHome(paths: HomePaths): boolean {
@@ -46,7 +42,7 @@ export function removeHomeFiles(
   const removeNamed = (folder: string, names: readonly RegExp[]): void => {
     for (const file of filesIn(folder)) {
       const name = path.basename(file);
-      const isOurs = names.some((one) => one.test(draftedFile(name) ?? name));
+      const isOurs = names.some((one) => one.test(name) || one.test(draftedFile(name) ?? ''));
       if (isOurs && !kept.includes(file)) unlinkSync(file);
     }
   };
@@ -59,7 +55,7 @@ export function removeHomeFiles(
   // Each opens the broker of another machine.
   for (const folder of farClients) removeKeys(folder, () => true);
   for (const folder of [clients, ...farClients])
-    removeNamed(folder, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
+    removeNamed(folder, [/^[\w.-]{1,64}\.(?:refused|ticket|key\.[0-9a-f]{12}\.new)$/]);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);

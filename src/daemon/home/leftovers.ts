@@ -9,18 +9,14 @@ import type { HomePaths } from '../../base/paths.ts';
 import { draftedFile } from '../../base/private-file.ts';
 
 /** The files whose drafts are ours. */
-const drafted = /^(document\.json|settings\.json|owner\.key|root|newest|[skc]-[\w-]{22})$/;
-
-/** Other drafts: of the settings, and of the socket's record. */
-const drafts = [/^settings\.json\.tmp-[0-9a-f]+$/, /^broker\.path\.\d+$/];
+const drafted = /^(document\.json|settings\.json|owner\.key|broker\.path|root|newest|[skc]-[\w-]{22})$/;
 
 /** The caller holds the lock. Never fails: a file that can't be removed is named in the log. */
 export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
   for (const folder of [paths.config, paths.state, path.join(paths.state, 'items')]) {
     for (const name of await readdir(folder).catch(() => [])) {
       const file = path.join(folder, name);
-      const isOurs = drafted.test(draftedFile(name) ?? '') || drafts.some((draft) => draft.test(name));
-      if (!isOurs) continue;
+      if (!drafted.test(draftedFile(name) ?? '')) continue;
       await rm(file).catch(() => log(`${file}, which a crash left, could not be removed`));
     }
   }

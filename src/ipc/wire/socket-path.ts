@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import { checkPrivate, socketRule } from '../../base/private-file.ts';
+import { checkPrivate, replaceFileAtOnce, socketRule } from '../../base/private-file.ts';
 import { lookAt, prepareFolder } from '../../base/private-folder.ts';
 import { homeCapability } from './capabilities.ts';
 import { isPipe, pipeName } from './pipe.ts';
@@ -149,14 +149,10 @@ function recordPath(paths: HomePaths): string {
   return path.join(paths.state, 'broker.path');
 }
 
-/** Tells clients in other environments where the broker listens. Throws the system's error. */
+/** Tells clients in other environments where the broker listens. Throws `file_unreadable`. */
 export function recordSocket(paths: HomePaths, socket: string): void {
   if (isPipe(socket) || recordedSocket(paths) === socket) return;
-  const record = recordPath(paths);
-  const next = `${record}.${process.pid}`;
-  fs.rmSync(next, { force: true });
-  fs.writeFileSync(next, `${socket}\n`, { mode: 0o600, flag: 'wx' });
-  fs.renameSync(next, record);
+  replaceFileAtOnce(recordPath(paths), `${socket}\n`);
 }
 
 /** Undefined: no broker has recorded one, or the record isn't the user's own file, with a path in it. */
@@ -183,7 +179,7 @@ export function recordedSocket(paths: HomePaths): string | undefined {
 /** Bytes: a path and the end of its line. */
 const maxRecordLength = BigInt(maxSocketPathLength + 2);
 
-/** The client's side of FIND. */
+/** Where a client looks for the socket. */
 export interface SocketSearch {
   /** Where the broker of this home may listen, to be tried in this order. */
   readonly places: readonly string[];
