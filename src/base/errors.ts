@@ -159,6 +159,12 @@ export function quoted(text: string): string {
   return whole(text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text);
 }
 
+/** `quoted`, for a URL: query, fragment and what stands before the host may hold secrets, and are left out. */
+export function quotedUrl(text: string): string {
+  const bare = text.replace(/[?#].*$/s, '');
+  return quoted(bare.replace(/^([a-z][a-z\d+.-]*:)?[\\/]*[^\\/]*@/i, (_, scheme = '') => `${scheme}//`));
+}
+
 /** In quotation marks, with what can't be seen as escapes. */
 const whole = (text: string): string => visible(JSON.stringify(text));
 

@@ -7,7 +7,7 @@
  * whose card got no approval waits before its next one, each time longer.
  */
 import { untilAborted } from '../base/abort.ts';
-import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';
+import { KeyturnError, quotedUrl, RuleRefusal, shellWord } from '../base/errors.ts';
 import { keyedMutex } from '../base/mutex.ts';
 import { isLoopbackHost } from '../base/text/this-machine.ts';
 import { RequestWaits } from './consent/request-waits.ts';
@@ -143,10 +143,8 @@ function pageUrl(text: string): string {
   return url.href;
 }
 
-/** Query, fragment and user part may hold secrets. */
 function refusal(text: string, problem: string): RuleRefusal {
-  const shown = text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
-  return new RuleRefusal('insecure_url', `Refused to show an address: ${problem}: ${quoted(shown)}.`, {
+  return new RuleRefusal('insecure_url', `Refused to show an address: ${problem}: ${quotedUrl(text)}.`, {
     rule: 'The browser opens only https, and http on this machine',
     hint: 'Tell the operator of the server.',
   });

@@ -6,7 +6,7 @@
  * metadata's value is sent byte for byte.
  */
 import { isBelow } from '../../base/text/below-path.ts';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quotedUrl } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
@@ -78,9 +78,7 @@ function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
 }
 
 function invalid(input: string, problem: string, hint?: string): KeyturnError {
-  // The text before an @ or after a ? may be a secret.
-  const shown = input.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
-  return new KeyturnError('invalid_resource', `${quoted(shown)} can't name an MCP server: ${problem}.`, {
+  return new KeyturnError('invalid_resource', `${quotedUrl(input)} can't name an MCP server: ${problem}.`, {
     hint: hint ?? 'Type the whole URL of its endpoint, such as https://server.example/path.',
     rule: 'RFC 8707 §2',
   });

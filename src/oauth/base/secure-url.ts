@@ -4,7 +4,7 @@
  * Invariant: only https is accepted, and http for a loopback host if the caller allows it. So no `javascript:`, `data:`
  * or `file:` URL that a server names is ever fetched or opened.
  */
-import { quoted, RuleRefusal } from '../../base/errors.ts';
+import { quotedUrl, RuleRefusal } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 
 export interface UrlPolicy {
@@ -35,9 +35,7 @@ export function requireSecureUrl(text: string, what: string, policy: UrlPolicy):
 }
 
 function refusal(text: string, problem: string): RuleRefusal {
-  // Query, fragment and credentials may contain secrets.
-  const shown = text.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
-  return new RuleRefusal('insecure_url', `Refused a URL: ${problem}: ${quoted(shown)}.`, {
+  return new RuleRefusal('insecure_url', `Refused a URL: ${problem}: ${quotedUrl(text)}.`, {
     rule: 'All authorization endpoints are served over HTTPS (OAuth 2.1 §1.5)',
     hint: 'The server has to name an https URL. Plain http works for loopback hosts only, where settings allow it.',
   });

@@ -5,7 +5,7 @@
  * Invariant: the URL is the client_id byte for byte. A URL that two servers could read differently is refused. The
  * document states nothing that contradicts the requests.
  */
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quotedUrl } from '../../base/errors.ts';
 
 /** The document at the URL, with the type application/json. */
 export interface ClientMetadataDocument {
@@ -50,10 +50,9 @@ export function clientMetadataDocument(url: string, redirectUris: readonly strin
 }
 
 function unfit(url: string, problem: string): KeyturnError {
-  const shown = quoted(url.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//'));
   return new KeyturnError(
     'invalid_request',
-    `${shown} can't be the URL of a client ID metadata document: ${problem}.`,
+    `${quotedUrl(url)} can't be the URL of a client ID metadata document: ${problem}.`,
     {
       rule: 'draft-ietf-oauth-client-id-metadata-document §3',
       hint: 'Use an https URL with a path and nothing unusual, such as https://example.com/keyturn.json.',

@@ -4,7 +4,7 @@
  * Invariant: a server is treated as one of the earlier revision only if it asks for authorization and if every
  * location of protected resource metadata is absent or a web page. A malformed or unreachable document is an error.
  */
-import { KeyturnError, quoted, reasonOf, RuleRefusal } from '../../base/errors.ts';
+import { KeyturnError, quotedUrl, reasonOf, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { BearerChallenge } from './challenge.ts';
 import { isSuccess } from '../base/http.ts';
@@ -64,7 +64,7 @@ const readStatuses: readonly number[] = [400, 406, 409, 415, 422];
 /** Spec, Errors 1: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
 function requireDemand(endpoint: string, status: number): void {
   if (demandsAuthorization(status)) return;
-  const shown = quoted(endpoint.replace(/[?#].*$/s, ''));
+  const shown = quotedUrl(endpoint);
   if (isSuccess(status) || readStatuses.includes(status)) {
     throw new KeyturnError(
       'authorization_not_required',

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../base/errors.ts';
+import { quoted, quotedUrl, RuleRefusal } from '../../base/errors.ts';
 import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
@@ -77,7 +77,7 @@ async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const what = answer.kind === 'page' ? 'what is there is no JSON' : 'it is not there';
   throw new RuleRefusal(
     'metadata_invalid',
-    `The MCP server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
+    `The MCP server's challenge names its metadata at ${quotedUrl(url)}, but ${what} (status ${answer.status}).`,
     {
       rule: 'RFC 9728 §5.1',
       hint: 'The server names the wrong document. Tell its operator.',
@@ -89,7 +89,7 @@ async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
 function unreadable(endpoint: string): RuleRefusal {
   return new RuleRefusal(
     'metadata_invalid',
-    `The challenge of ${quoted(withoutQuery(endpoint))} names its metadata in a form that can't be read.`,
+    `The challenge of ${quotedUrl(endpoint)} names its metadata in a form that can't be read.`,
     {
       rule: 'RFC 9728 §5.1, RFC 9110 §11.6.1',
       hint: 'The server has to write resource_metadata="URL", with quotes and commas. Tell its operator.',
@@ -139,14 +139,10 @@ function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
   const fields = error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
   return new RuleRefusal(
     'metadata_invalid',
-    `The protected resource metadata at ${quoted(withoutQuery(metadataUrl))} is malformed: ${quoted(fields)}.`,
+    `The protected resource metadata at ${quotedUrl(metadataUrl)} is malformed: ${quoted(fields)}.`,
     {
       rule: 'RFC 9728 §2',
       hint: 'The server has to name at least one authorization server. Tell its operator.',
     },
   );
-}
-
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/s, '');
 }
