@@ -1,5 +1,5 @@
 /**
- * Sends malformed frames to a real server on a real socket, and judges each answer by JSON-RPC and the wire contract.
+ * Sends malformed frames to a real server on a real socket, and judges each answer by JSON-RPC and the wire protocol.
  *
  * Invariants tried: before authentication only the hello has a result. Then each request gets one answer, or the
  * connection closes. No answer or log line holds a planted secret. Memory and descriptors are given back.

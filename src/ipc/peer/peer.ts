@@ -68,7 +68,7 @@ function descriptor(socket: Socket): number {
 
 function unreadable(): KeyturnError {
   return new KeyturnError('socket_unsafe', 'the system does not say which user is connecting', {
-    rule: 'Keyturn wire contract: the broker checks the peer before it reads a byte',
+    rule: 'Keyturn wire protocol: the broker checks the peer before it reads a byte',
   });
 }
 

@@ -9,7 +9,8 @@ import { KeyturnError } from '../../base/errors.ts';
 import { brokerProof, clientProof, newNonce, transcript } from '../wire/handshake.ts';
 import { type HelloResult, protocolVersion } from '../wire/handshake-messages.ts';
 
-const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
+const handshakeRule =
+  'Keyturn wire protocol, Handshake: nothing is served before each side has proved who it is';
 
 /** What a client has to prove next. */
 export interface ExpectedProof {
@@ -45,7 +46,7 @@ export function refuseOtherSocket(
 
 export function unknownApp(): KeyturnError {
   return new KeyturnError('unpaired', 'this broker knows no such app', {
-    hint: 'This key is no longer valid. Delete the key file and pair the app again.',
+    hint: 'The broker does not know this key. Keep it, and pair the app again.',
   });
 }
 

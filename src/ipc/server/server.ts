@@ -59,7 +59,7 @@ const failedHandshakeRate = { burst: 50, perSecond: 1 };
  */
 const requestRate = { burst: 1000, perSecond: 1000 };
 
-/** Connections of one app: one a window or worker; a tenth of the descriptors that Linux gives a process. */
+/** Connections of one app: one for each of its windows or workers. */
 const maxConnectionsPerApp = 1024;
 
 /** Failures of a handshake that aren't the app's own. */
@@ -254,8 +254,8 @@ function turnCounter(): () => number {
 }
 
 function tooManyFailures(wait: number): KeyturnError {
-  return new KeyturnError('rate_limited', 'too many handshakes of this app have failed', {
-    rule: 'Keyturn wire contract: rate limits count handshakes',
+  return new KeyturnError('rate_limited', 'too many handshakes of this process have failed', {
+    rule: 'Keyturn wire protocol: rate limits count failed handshakes',
     retryAfter: Math.ceil(wait / 1000),
     hint: 'Its key may be out of date: pair it again. Other apps are not affected.',
   });

@@ -88,6 +88,6 @@ export function encodeFrame(message: object, limit = frameLimit): string {
 
 function tooLong(limit: number): KeyturnError {
   return new KeyturnError('frame_invalid', `a frame is longer than ${limit} bytes`, {
-    rule: 'Keyturn wire contract: bounded frames',
+    rule: 'Keyturn wire protocol: bounded frames',
   });
 }

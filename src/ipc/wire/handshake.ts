@@ -1,6 +1,6 @@
 /**
- * The keys and proofs of the handshake: pure functions of what both ends know (docs/reference/wire-protocol.md has the
- * test vectors).
+ * The keys and proofs of the handshake: pure functions of what both ends know (docs/reference/wire-protocol.md names
+ * the test vectors).
  *
  * Invariant: the broker proves first, with a key of its own (KB), over a transcript that holds the
  * client's hello to the byte; the client proves with another (KC) over the same and the broker's
