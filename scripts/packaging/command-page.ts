@@ -13,8 +13,8 @@ const introduction = `# Commands
 - You can shorten an id to its first four characters, or more if several begin with them.
 - Durations are written \`30m\`, \`8h\` or \`2d\`.
 - The answer goes to standard output, and everything else to standard error. With \`--json\` the answer is JSON, on one line unless it goes to a terminal.
-- The first command that needs a broker starts one in the background. \`status\`, \`doctor\`, \`lock\`, \`broker stop\` and \`completion\` start none.
-- While the Keyturn app runs, a command that grants access waits for your approval on a card. Without it, the command exits with 4.
+- The first command that needs a broker starts one in the background. \`status\`, \`doctor\`, \`lock\`, \`broker stop\` and \`completion\` start none themselves.
+- While the Keyturn app runs, a command that grants access waits for your approval on a card. Without your approval, the command exits with 4.
 - A refusal says what happened and what to do, and ends with its [reason](errors.md).`;
 
 /** One page for all commands, a part for each. */

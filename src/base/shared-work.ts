@@ -6,7 +6,7 @@
  * ran out of time, the run goes on, so that a late answer still counts.
  */
 import { untilAborted } from './abort.ts';
-import { KeyturnError } from './errors.ts';
+import { type KeyturnError, reasonOf } from './errors.ts';
 
 interface Run<T> {
   readonly promise: Promise<T>;
@@ -70,7 +70,7 @@ export class SharedWork<T> {
 
   #leave(key: string, run: Run<T>, reason: unknown): void {
     run.waiters -= 1;
-    if (!isInterruption(reason)) run.isKept = true;
+    if (reasonOf(reason) !== 'interrupted') run.isKept = true;
     if (run.waiters > 0 || run.isKept || this.#finishes) return;
     this.#forget(key, run);
     run.cancel.abort(reason);
@@ -79,8 +79,4 @@ export class SharedWork<T> {
   #forget(key: string, run: Run<T>): void {
     if (this.#runs.get(key) === run) this.#runs.delete(key);
   }
-}
-
-function isInterruption(reason: unknown): boolean {
-  return reason instanceof KeyturnError && reason.reason === 'interrupted';
 }

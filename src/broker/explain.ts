@@ -8,7 +8,7 @@
 import { quoted, shellWord, moment } from '../base/errors.ts';
 import { lostRefreshSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
-import { isWiderThanAsked } from './records/sign-in.ts';
+import { firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';
 import type { RefreshAttempt } from './tokens/sign-in-secret.ts';
 import type { BrokerParts } from './parts.ts';
@@ -73,7 +73,7 @@ type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
 function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
   const { state } = signIn;
-  const login = `keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`;
+  const login = `keyturn login ${shellWord(firstEndpoint(signIn))}`;
   switch (state.kind) {
     case 'active':
       return parts.refresher.turns.isTaken(signIn.id)
@@ -115,7 +115,7 @@ const refreshing: Sentences = {
 };
 
 const receipts: Readonly<Record<Extract<SignInState, { kind: 'revoked' }>['receipt'], string>> = {
-  confirmed: 'The authorization server confirmed that it revoked the tokens.',
+  confirmed: 'The authorization server confirmed the revocation.',
   notOffered:
     'The authorization server offers no revocation, or there was no refresh token to revoke. Keyturn has forgotten its tokens. If there was a refresh token, it may stay valid there: to end it, remove Keyturn’s access in your account there.',
   pending: 'The authorization server could not be reached yet; Keyturn tries again automatically.',
@@ -128,7 +128,7 @@ function lost({ refresher }: BrokerParts, signIn: SignIn): Sentences | undefined
   if (!refresher.secrets.factsOf(signIn).isMissing) return undefined;
   return {
     now: 'The vault has no token for it. No app can get one.',
-    next: `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}. To end it: keyturn logout ${shellWord(signIn.id)}`,
+    next: `Sign in again: keyturn login ${shellWord(firstEndpoint(signIn))}. To end it: keyturn logout ${shellWord(signIn.id)}`,
     refresh: { by: 'signIn' },
   };
 }

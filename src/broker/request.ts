@@ -51,7 +51,7 @@ export interface AppChallenge {
 
 export interface HandedToken {
   readonly accessToken: string;
-  /** `DPoP`: the token is bound to a key of the broker, and each request with it needs a proof (`Broker.prove`). */
+  /** `DPoP`: the token is bound to a key of the broker, and each request with it needs a proof (`token.prove`). */
   readonly tokenType: 'Bearer' | 'DPoP';
   readonly tokenId: string;
   /** Milliseconds, steady. */

@@ -7,6 +7,7 @@
  */
 import { untilAborted } from '../base/abort.ts';
 import type { Broker } from '../broker/broker.ts';
+import { firstEndpoint } from '../broker/records/sign-in.ts';
 import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { quoted, reasonOf, shellWord } from '../base/errors.ts';
 import type { After } from '../ipc/wire/timer.ts';
@@ -108,8 +109,8 @@ export class Shutdown {
       refused = await untilAborted(refresher.settled(), late.signal).catch(() => refused);
     }
     cancel();
-    for (const { endpoints, resource } of refused) {
-      const endpoint = endpoints[0] ?? resource;
+    for (const holder of refused) {
+      const endpoint = firstEndpoint(holder);
       const what = `the vault did not take the newest token for ${quoted(endpoint)}, which is lost`;
       log(`${what}. Sign in again: keyturn login ${shellWord(endpoint)}`, 'error');
     }

@@ -40,10 +40,8 @@ export const orderSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('serve'), entries: z.array(entrySchema) }),
   z.object({ op: z.literal('admitted'), id, admission: admissionSchema }),
   z.object({ op: z.literal('refused'), id, error: z.unknown() }),
-  /** This app may no longer: what it has open ends. */
-  z.object({ op: z.literal('cut'), appId: z.string().max(maxLength.id) }),
-  /** What was said of how this program connects no longer holds. */
-  z.object({ op: z.literal('forget'), appId: z.string().max(maxLength.id) }),
+  /** `cut`: this app may no longer, so what it has open ends. `forget`: how it connects has changed. */
+  z.object({ op: z.literal(['cut', 'forget']), appId: z.string().max(maxLength.id) }),
 ]);
 export type ProxyOrder = z.infer<typeof orderSchema>;
 

@@ -27,8 +27,8 @@ export function proxyUrl(text: string): string | undefined {
 /** The proxy that the environment names. Throws `invalid_request` for one that can't be used: nothing goes past it. */
 export function proxyOf(env: Env): string | undefined {
   const name = proxyNames.find((variable) => firstSet(env, [variable]) !== undefined);
-  const text = name === undefined ? undefined : firstSet(env, [name]);
-  if (name === undefined || text === undefined) return undefined;
+  if (name === undefined) return undefined;
+  const text = firstSet(env, [name]) ?? '';
   const url = proxyUrl(text);
   if (url !== undefined) return url;
   const kind = /^socks/i.test(text) ? 'a SOCKS proxy' : 'no http or https proxy';

@@ -2,7 +2,7 @@
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
  * An approval request is what waits for the user's answer, and its card shows it in a window. A run is one process of an
- * app, until its last connection closes.
+ * app, or one connection where the system doesn't tell the process, until its last connection closes.
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
  * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is

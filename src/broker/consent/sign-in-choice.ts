@@ -157,7 +157,7 @@ function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | un
   if (namesAnySignIn(permission)) return undefined;
   const candidates = sharedFirst(living);
   const fitting = candidates.filter(({ resource }) => resource === (permission.resource ?? resource));
-  // Where none fits, the refusal of another resource says so (Broker).
+  // Where none fits, `requireSameResource` refuses.
   const [only, ...more] = fitting.length > 0 ? fitting : candidates;
   return only && more.length === 0 && !deniesSignIn(permission, only.id) ? only : undefined;
 }

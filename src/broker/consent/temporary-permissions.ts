@@ -68,9 +68,10 @@ export class TemporaryPermissions {
     // This runs for every token, and usually there is none.
     if (this.#all.length === 0) return;
     const ended = this.#drop((one) => one.once === true && one.permission === permission);
+    if (ended.length === 0) return;
     const { appId, endpoint } = permission;
     this.#countsUsedOnce.set(appId, this.onceUsedCount(appId) + ended.length);
-    if (ended.length > 0) this.#usedOnce.push({ appId, endpoint, given });
+    this.#usedOnce.push({ appId, endpoint, given });
   }
 
   /** Whether this very token was allowed once to this app there, and the user has decided nothing about it since. */
@@ -80,17 +81,10 @@ export class TemporaryPermissions {
 
   /** Adds one. It replaces an earlier one of the same run, app and endpoint, unless one of the two is for one token. */
   set(one: TemporaryPermission): void {
-    const { appId, endpoint } = one.permission;
-    this.#all = [
-      ...this.#all.filter(
-        ({ permission, run, once }) =>
-          permission.appId !== appId ||
-          permission.endpoint !== endpoint ||
-          run?.run !== one.run?.run ||
-          once !== one.once,
-      ),
-      one,
-    ];
+    const isAsked = isLike(one.permission);
+    const isReplaced = ({ permission, run, once }: TemporaryPermission): boolean =>
+      isAsked(permission) && run?.run === one.run?.run && once === one.once;
+    this.#all = [...this.#all.filter((held) => !isReplaced(held)), one];
   }
 
   /** Returns whether there was one. */

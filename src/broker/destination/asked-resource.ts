@@ -114,8 +114,16 @@ export async function listedScope(parts: BrokerParts, request: ResourceRequest):
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.scopesSupported ?? [];
   // Versioning 3: the earlier revision has it in the authorization server's metadata.
-  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-  return (await askServer(parts, request, place)).scopesSupported ?? [];
+  return (await askEarlier(parts, request, found)).scopesSupported ?? [];
+}
+
+/** The authorization server of an MCP server without protected resource metadata. */
+async function askEarlier(
+  parts: BrokerParts,
+  request: ResourceRequest,
+  { authorizationBaseUrl: identifier }: Extract<DiscoveredResource, { kind: 'earlierRevision' }>,
+): Promise<AuthorizationServer> {
+  return askServer(parts, request, { revision: 'earlier', identifier });
 }
 
 async function namedIssuers(
@@ -125,8 +133,7 @@ async function namedIssuers(
   { issuer: used }: SignIn,
 ): Promise<readonly string[]> {
   if (found.kind === 'protected') return found.resource.authorizationServers;
-  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-  const { isDefault, issuer } = await askServer(parts, request, place);
+  const { isDefault, issuer } = await askEarlier(parts, request, found);
   // A server that publishes nothing at all doesn't name another one.
   return isDefault ? [issuer, used] : [issuer];
 }

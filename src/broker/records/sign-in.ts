@@ -153,6 +153,14 @@ export function accountLabel({ account }: SignIn): string | undefined {
 
 const within = new WeakMap<SignIn, ReadonlySet<string>>();
 
+/** For commands in messages, and for the network by which its servers are reached. */
+export function firstEndpoint({
+  endpoints: [first],
+  resource,
+}: Pick<SignIn, 'endpoints' | 'resource'>): string {
+  return first ?? resource;
+}
+
 /** The endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record changes. */
 export function endpointsWithin(signIn: SignIn): ReadonlySet<string> {
   const known = within.get(signIn);

@@ -7,6 +7,7 @@
  * stays, across restarts, until it expires. A token goes only to its own issuer. If a server can't be reached, it gets
  * one request, not one for each token; the tokens not revoked there are returned as `left`.
  */
+import { firstEndpoint } from '../records/sign-in.ts';
 import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
@@ -207,6 +208,6 @@ async function revokeOne(
   if (!record || server.revocationEndpoint === undefined) return 'not_offered';
   const clientSecret = await registrations.secret(record);
   const client = { server, registration: record.registration, clientSecret };
-  const http = network(signIn.endpoints[0] ?? signIn.resource);
+  const http = network(firstEndpoint(signIn));
   return revokeToken({ ...client, token: value, hint }, http);
 }

@@ -5,6 +5,7 @@
  * used for its own issuer only. If metadata can't be trusted at the moment, an existing sign-in treats its server as
  * unreachable: the sign-in does not end.
  */
+import { firstEndpoint } from '../records/sign-in.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -36,7 +37,7 @@ export class AuthorizationServers {
 
   /** For refresh and revocation: the cached metadata while it is fresh, else the server's present metadata. */
   async of(signIn: SignIn): Promise<AuthorizationServer> {
-    const endpoint = signIn.endpoints[0] ?? signIn.resource;
+    const endpoint = firstEndpoint(signIn);
     const source = signIn.server ?? { revision: 'current', identifier: signIn.issuer };
     const known = this.#known.get(keyOf(endpoint, source));
     // Default endpoints are for sign-ins that came by them.

@@ -3,6 +3,7 @@
  *
  * Invariant: an attempt stays in the vault's item until it is known what the server did with the stored token.
  */
+import { firstEndpoint } from '../records/sign-in.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { Backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -101,7 +102,7 @@ export function activeSignIn(signIns: SignIns, signInId: string): HeldSignIn {
   if (signIn && isHeld(signIn) && (signIn.state.kind === 'active' || maySucceedAgain(signIn))) return signIn;
   throw new KeyturnError('login_required', `The sign-in ${signInId} is no longer active.`, {
     hint: signIn
-      ? `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`
+      ? `Sign in again: keyturn login ${shellWord(firstEndpoint(signIn))}`
       : 'Sign in with `keyturn login URL`.',
   });
 }
@@ -111,7 +112,7 @@ export function signInRequired(signIn: SignIn, why: string): KeyturnError {
     'login_required',
     `The sign-in for ${signIn.resource} can't be refreshed: ${why}.`,
     {
-      hint: `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`,
+      hint: `Sign in again: keyturn login ${shellWord(firstEndpoint(signIn))}`,
     },
   );
 }

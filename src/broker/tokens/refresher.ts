@@ -23,7 +23,7 @@ import type { AccessPause } from '../refusals/access-pause.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SignInSecrets } from './sign-in-secret.ts';
 import type { SignInSecret, RefreshAttempt } from './sign-in-secret.ts';
-import { isLiving, isShared } from '../records/sign-in.ts';
+import { firstEndpoint, isLiving, isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import { SignInTurns } from './sign-in-turns.ts';
@@ -168,7 +168,7 @@ export class Refresher {
     if (isReported || narrowsPermanently(kin, signIn.issuer)) throw new NarrowsPermanently(signIn);
   }
 
-  /** dev/reliability.md, step 1. An earlier attempt that is still noted stays: its answer is the one we miss. */
+  /** Before the request. An earlier attempt that is still noted stays: its answer is the one we miss. */
   async #noteAttempt(signIn: HeldSignIn, secret: SignInSecret): Promise<RefreshAttempt> {
     const attempt = secret.attempt ?? { startedAt: this.#parts.clock.wall() };
     const { liveUntil: until } = this.secrets.factsOf(signIn);
@@ -192,7 +192,7 @@ export class Refresher {
       .catch(() => undefined);
   }
 
-  /** dev/reliability.md, step 2. In the sign-in's turn: a renewal that comes meanwhile waits. */
+  /** In the sign-in's turn: a renewal that comes meanwhile waits. */
   async #send(
     signIn: HeldSignIn,
     { secret, ...request }: PreparedRefresh,
@@ -207,11 +207,11 @@ export class Refresher {
       progress.isRotating = false;
       progress.rotated = rotated;
     };
-    const http = this.#parts.network(signIn.endpoints[0] ?? signIn.resource);
+    const http = this.#parts.network(firstEndpoint(signIn));
     return refresh({ ...request, onRotation }, http);
   }
 
-  /** dev/reliability.md, step 3: the item says that the refresh is over, and the record what it has changed. */
+  /** Afterwards: the item says that the refresh is over, and the record what it has changed. */
   async #keep(
     signIn: HeldSignIn,
     answer: TokenResponse,

@@ -28,7 +28,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Check this machine and this home. The most important problem comes first, each with its fix. Starts nothing, sends nothing, changes nothing.',
+      'Check this machine and this home. The most important problem comes first, each with its fix. Starts nothing itself, sends nothing, changes nothing.',
     terms: {
       problem: 'something does not work, or is not safe',
       warning: 'something will fail later',

@@ -24,7 +24,7 @@ function shownState(signIn: SignIn): string {
   const { state, trouble, lostRefresh, audience, exceptions, tokenType } = signIn;
   const notes = [
     ...receiptNotes(signIn),
-    ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
+    ...(trouble ? [`no token since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
     ...(lostRefresh ? [`refresh of ${when(lostRefresh.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),

@@ -196,8 +196,10 @@ function commandWords(question: Question): string {
       return 'resume all access';
     case 'passphrase':
       return 'change the vault’s passphrase';
-    default:
+    case 'unlock':
       return 'unlock the vault';
+    default:
+      return `run a command that this version does not know (${quoted(String(question.command))})`;
   }
 }
 

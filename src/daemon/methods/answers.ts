@@ -11,7 +11,7 @@ import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
 import { isApiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
-import { namesOfServers } from '../../broker/records/sign-in.ts';
+import { firstEndpoint, namesOfServers } from '../../broker/records/sign-in.ts';
 import type { SignIn } from '../../broker/records/sign-in.ts';
 import type { SignIns } from '../../broker/records/sign-ins.ts';
 import type { Permission } from '../../broker/records/permission.ts';
@@ -39,7 +39,7 @@ export function signInAnswer(broker: Broker, signIn: SignIn, caller: Caller): Si
   return {
     id: signIn.id,
     resource: signIn.resource,
-    endpoint: signIn.endpoints[0] ?? signIn.resource,
+    endpoint: firstEndpoint(signIn),
     issuer: signIn.issuer,
     account: signIn.account,
     scope: formatScope(signIn.scope),

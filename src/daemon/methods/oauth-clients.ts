@@ -5,7 +5,7 @@
  * Invariant: no answer holds a secret. None is removed while a sign-in needs it: only the client that a refresh token
  * was issued to may use it (RFC 6749 §6) or revoke it (RFC 7009 §2.1).
  */
-import { isLiving } from '../../broker/records/sign-in.ts';
+import { firstEndpoint, isLiving } from '../../broker/records/sign-in.ts';
 import type { SignIn } from '../../broker/records/sign-in.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
@@ -140,5 +140,5 @@ function nameOf(signIn: SignIn): string {
   const how = isPending(signIn)
     ? 'ended; its authorization server is not reached yet'
     : quoted(signIn.account);
-  return `${quoted(signIn.endpoints[0] ?? signIn.resource)} (${how})`;
+  return `${quoted(firstEndpoint(signIn))} (${how})`;
 }

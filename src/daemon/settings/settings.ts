@@ -204,10 +204,9 @@ export function fromEnvironment(env: Environment): Record<string, unknown> {
     const value = firstSet(env, names);
     if (value !== undefined) found[setting] = setting === 'insecureLoopback' ? value === '1' : value;
   }
-  const { httpsProxy } = found;
-  // `HOST:PORT` gets its scheme here; what is no proxy of ours is refused below.
-  const proxy = proxyOf(env) ?? httpsProxy;
-  return proxy === undefined ? found : { ...found, httpsProxy: proxy };
+  // `HOST:PORT` gets its scheme here.
+  const httpsProxy = proxyOf(env);
+  return httpsProxy === undefined ? found : { ...found, httpsProxy };
 }
 
 function checked(values: unknown, where: string): Settings {

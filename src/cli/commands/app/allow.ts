@@ -22,7 +22,7 @@ export const allowApp = defineCommand(
       ),
       account: accountOption(
         'let the app use this account too',
-        '; again: to choose it. Without --scope and --for, an existing permission keeps its own',
+        '; if it already may: choose it. Without --scope and --for, an existing permission keeps its own',
       ),
       for: forOption('; without it, until you revoke it'),
       'api-key': {

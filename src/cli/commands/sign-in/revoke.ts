@@ -30,7 +30,7 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
       },
       about: `Revoke a sign-in: on this computer at once, and at its authorization server (RFC 7009). API keys stay. The same as \`keyturn ${name === 'logout' ? 'sign-in revoke' : 'logout'}\`.`,
       notes: [
-        'Exits with 0 once the sign-in is revoked here. Receipts: confirmed (the server revoked the tokens), not offered (end the access of Keyturn in your account there), pending (it was unreachable: Keyturn tries again for 30 days), abandoned (it stayed unreachable, or the tokens were lost).',
+        'Exits with 0 once the sign-in is revoked here. Receipts: confirmed (the server revoked the refresh token), not offered (end the access of Keyturn in your account there), pending (it was unreachable: Keyturn tries again for 30 days), abandoned (it stayed unreachable, or the tokens were lost).',
       ],
       examples: [`keyturn ${name} https://notes.example/mcp`, `keyturn ${name} --all`],
     },
