@@ -32,6 +32,34 @@ export function isOurs(file: string): boolean {
   }
 }
 
+/** A path without specifiers: `%` begins one (systemd.unit(5)). */
+export const literal = (file: string): string => file.replaceAll('%', '%%');
+
+/** One word as it is (systemd.syntax(7)). */
+export function word(text: string): string {
+  const plain = literal(text);
+  return /^[\w/.:=@%$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/[\\"]/g, String.raw`\$&`)}"`;
+}
+
+/** `home`: KEYTURN_HOME, where the home isn't the user's own. */
+export const homeLine = (home: string | undefined): string =>
+  home === undefined ? '' : `Environment=${word(`KEYTURN_HOME=${home}`)}\n`;
+
+/**
+ * Has systemd start the broker of this home, if `keyturn service install` gave it that. False where systemd doesn't.
+ * Only a service has a credential of systemd, and its limits.
+ */
+export async function startService(env: Environment = process.env): Promise<boolean> {
+  const file = unitFile('keyturn.service', env);
+  if (!isOurs(file)) return false;
+  const [line = ''] = /^Environment="?KEYTURN_HOME=.*\n/m.exec(readFileSync(file, 'utf8')) ?? [];
+  if (line !== homeLine(env['KEYTURN_HOME'] || undefined)) return false;
+  return systemctl(['start', 'keyturn.service'], env).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The units that were removed. */
 export function removeUnits(env: Environment = process.env): string[] {
   const files = unitNames.map((name) => unitFile(name, env)).filter(isOurs);

@@ -14,6 +14,8 @@ import { quoted, type Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 import { isSingle } from '../../base/system/single.ts';
+import { unitState } from '../../service/systemctl.ts';
+import { startService } from '../../service/user-units.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { isHome } from './home-files.ts';
 import { connectSoon, keyLost } from './lost-socket.ts';
@@ -37,6 +39,7 @@ const startTimeout = 20_000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
+  if (await startService()) return reachService();
   let refusal: NotStarted | undefined;
   for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();
@@ -45,6 +48,25 @@ export async function startBroker(): Promise<Connection> {
     if (connection) return connection;
   }
   throw refusal ?? keyLost(homePaths()) ?? unreachable();
+}
+
+/** Waits for what systemd starts. */
+async function reachService(): Promise<Connection> {
+  const deadline = Date.now() + startTimeout;
+  do {
+    const connection = await connectSoon();
+    if (connection) return connection;
+  } while (
+    Date.now() < deadline &&
+    !['failed', 'inactive'].includes(await unitState('is-active', 'keyturn.service'))
+  );
+  throw new NotStarted(
+    'broker_unreachable',
+    'systemd started the broker as keyturn.service, and it does not answer.',
+    {
+      hint: 'Its log says why: journalctl --user --unit keyturn',
+    },
+  );
 }
 
 /** It runs where its socket can't be seen from here, or it hangs. */

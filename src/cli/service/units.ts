@@ -9,7 +9,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { socketPlaces } from '../../ipc/wire/socket-path.ts';
-import { isOurs, mark, unitFile, type UnitName } from '../../service/user-units.ts';
+import { homeLine, isOurs, literal, mark, unitFile, type UnitName, word } from '../../service/user-units.ts';
 import { absoluteCommand } from '../apps/configured-entry.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
 
@@ -27,7 +27,7 @@ Description=Keyturn, the token broker of this user
 [Service]
 Type=exec
 ExecStart=${[word(program), ...words.map(argument)].join(' ')}
-${home === undefined ? '' : `Environment=${word(`KEYTURN_HOME=${home}`)}\n`}Restart=on-failure
+${homeLine(home)}Restart=on-failure
 RestartSec=5
 # Another broker runs, or the home must be fixed: a restart changes nothing.
 RestartPreventExitStatus=2 7 8
@@ -75,15 +75,6 @@ DirectoryMode=0700
 [Install]
 WantedBy=sockets.target
 `;
-}
-
-/** A path without specifiers: `%` begins one (systemd.unit(5)). */
-const literal = (file: string): string => file.replaceAll('%', '%%');
-
-/** One word as it is (systemd.syntax(7)). */
-function word(text: string): string {
-  const plain = literal(text);
-  return /^[\w/.:=@%$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/[\\"]/g, String.raw`\$&`)}"`;
 }
 
 /** Behind the program, but not in its path, systemd puts variables in place of `$NAME` (systemd.service(5)). */

@@ -81,7 +81,7 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
     'file_unreadable',
     `There is no credential ${quoted(name)}: systemd did not start this broker with one.`,
     {
-      hint: `Put LoadCredentialEncrypted=${name}:FILE or LoadCredential=${name}:FILE into the unit, and start the broker by systemctl.`,
+      hint: `Put LoadCredentialEncrypted=${name}:FILE or LoadCredential=${name}:FILE into the unit of \`keyturn service install\`; after that, \`systemctl --user daemon-reload\`.`,
     },
   );
 }
