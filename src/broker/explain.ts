@@ -5,10 +5,10 @@
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
  * say; instants in them are UTC by the wall clock.
  */
-import { quoted, shellWord, moment } from '../base/errors.ts';
+import { quoted, shellOption, shellWord, moment } from '../base/errors.ts';
 import { lostRefreshSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
-import { firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
+import { defaultAccount, firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';
 import type { RefreshAttempt } from './tokens/sign-in-secret.ts';
 import type { BrokerParts } from './parts.ts';
@@ -73,7 +73,8 @@ type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
 function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
   const { state } = signIn;
-  const login = `keyturn login ${shellWord(firstEndpoint(signIn))}`;
+  const account = signIn.account === defaultAccount ? '' : ` ${shellOption('account', signIn.account)}`;
+  const login = `keyturn login ${shellWord(firstEndpoint(signIn))}${account}`;
   switch (state.kind) {
     case 'active':
       return parts.refresher.turns.isTaken(signIn.id)
@@ -81,7 +82,10 @@ function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
         : (lost(parts, signIn) ?? active(parts, signIn));
     case 'signInRequired':
       if (isUnattended(parts, signIn)) return withoutToken(parts, signIn);
-      return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
+      return {
+        now: `It needs a new sign-in: ${state.why}.`,
+        next: `Sign in again: ${login}. If you no longer use it: keyturn logout ${shellWord(signIn.id)}`,
+      };
     case 'revoked':
       return { now: `${whyOver(signIn)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
   }

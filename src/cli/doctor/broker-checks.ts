@@ -122,11 +122,9 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
     const { oauthClients } = await call(connection, 'oauthClient.list', {});
     const { signIns } = await call(connection, 'signIn.list', {});
     const { apps } = await call(connection, 'app.list', {});
-    const ended = async (signIn: SignIn): Promise<Finding[]> =>
-      isUnattended(signIn, oauthClients) ? withoutToken(connection, signIn) : signInFinding(signIn);
     return [
       ...oauthClients.flatMap((client) => clientFinding(client, signIns)),
-      ...(await Promise.all(signIns.filter(hasEnded).map(ended))).flat(),
+      ...(await Promise.all(signIns.filter(hasEnded).map((one) => signInFinding(connection, one)))).flat(),
       ...apps.flatMap((app) => app.permissions.flatMap((permission) => endFinding(app, permission))),
     ];
   } catch (error) {
@@ -151,12 +149,8 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
   );
 }
 
-/** Its client was entered for tokens without a user. */
-const isUnattended = ({ issuer }: SignIn, clients: readonly OAuthClient[]): boolean =>
-  clients.some((client) => client.issuer === issuer && client.grantType !== undefined);
-
-/** Nothing where the next request gets a token. */
-async function withoutToken(connection: Connection, { id, endpoint, apps }: SignIn): Promise<Finding[]> {
+/** Nothing where the next request gets a token without a user. */
+async function signInFinding(connection: Connection, { id, endpoint, apps }: SignIn): Promise<Finding[]> {
   const { signIns } = await call(connection, 'signIn.show', { id });
   return signIns.flatMap(({ now, next, refresh }) =>
     foundIf(
@@ -173,15 +167,6 @@ const loginAgain = ({ endpoint, account = 'default' }: SignIn): string =>
     `keyturn login ${shellWord(endpoint)}`,
     ...(account === 'default' ? [] : [shellOption('account', account)]),
   ].join(' ');
-
-function signInFinding(signIn: SignIn): Finding[] {
-  const { id, endpoint, why, apps } = signIn;
-  return found(
-    'signIn.ended',
-    `The sign-in to ${endpoint} has ended${why === undefined ? '' : `: ${why}`}. Apps that use it: ${apps.join(', ')}.`,
-    `${loginAgain(signIn)}   (if you no longer use it: keyturn logout ${shellWord(id)})`,
-  );
-}
 
 const day = 24 * 60 * 60;
 
