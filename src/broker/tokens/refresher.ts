@@ -6,8 +6,9 @@
  * sign-in's tokens, so that none writes over what is newer; only the server's own refusals make a sign-in `signInRequired`
  * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the sign-in's
  * item in the vault says so, which proves that the vault can keep the answer; the item says so until the outcome is
- * kept: after a crash or a lost answer `explain` says what happened. A refresh writes the document only if it changes
- * what the record says. Such a change is dropped if the record no longer names the item that the refresh read.
+ * kept. After a crash or a lost answer the next refresh finds that note: the start of a broker looks for none. A
+ * refresh writes the document only if it changes what the record says. Such a change is dropped if the record no longer
+ * names the item that the refresh read.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../base/errors.ts';

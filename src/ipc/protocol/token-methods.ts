@@ -100,7 +100,7 @@ export const tokenReject = z
 
 export const tokenRejectResult = z.object({
   rejected: z.boolean(),
-  retryAfter: seconds.optional(),
+  retryAfter: remaining.optional(),
 });
 
 /** A URL that the MCP server asks the user to open, with the server's words about it. */

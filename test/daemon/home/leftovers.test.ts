@@ -15,8 +15,8 @@ function newPaths() {
 }
 
 const drafts = {
-  config: ['owner.key.0123456789ab.new', 'settings.json.tmp-17000000000a1b2c3'],
-  state: ['document.json.0123456789ab.new', 'broker.path.4711'],
+  config: ['owner.key.0123456789ab.new', 'settings.json.0123456789ab.new'],
+  state: ['document.json.0123456789ab.new', 'broker.path.0123456789ab.new'],
   items: ['root.0123456789ab.new', `s-${'x'.repeat(22)}.0123456789ab.new`],
 };
 const kept = {
