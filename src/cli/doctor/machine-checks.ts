@@ -116,20 +116,19 @@ function moduleFindings(): Finding[] {
 }
 
 function browserFindings({ settings, env }: Machine): Finding[] {
+  if (settings.browser === undefined && !hasBrowser(env))
+    return found(
+      'desktop.absent',
+      'This terminal has no desktop session in which a browser could open.',
+      'keyturn login URL --device   (or --paste)',
+    );
   const program = browserProgram(settings.browser, process.platform, env);
   const isThere = program !== undefined && isExecutable(program, env);
-  if (!isThere) {
-    return found(
-      'browser.missing',
-      `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
-      'keyturn settings set browser COMMAND   (without a browser: keyturn login URL --device, or --paste)',
-    );
-  }
-  if (hasBrowser(env) || settings.browser !== undefined) return [];
-  return found(
-    'desktop.absent',
-    'This terminal has no desktop session in which a browser could open.',
-    'keyturn login URL --device   (or --paste)',
+  return foundIf(
+    !isThere,
+    'browser.missing',
+    `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
+    'keyturn settings set browser COMMAND   (without a browser: keyturn login URL --device, or --paste)',
   );
 }
 
