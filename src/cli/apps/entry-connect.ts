@@ -20,6 +20,7 @@ import { connect, interruptible } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../waiting/watch.ts';
 import { choiceOptions, choiceQuestion, liveSignIns } from '../words/account-note.ts';
+import { keyNamed } from '../broker/named-sign-in.ts';
 import { apiKeyPlaceWords } from '../words/api-key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
@@ -228,11 +229,11 @@ async function togetherWords(
   owner: Connection,
   question: Question,
   { name, names, resource, account }: Entry & Pick<Together, 'names'>,
-): Promise<string> {
+): Promise<{ readonly words: string; readonly isOfKey: boolean }> {
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const key = isPairing
-    ? (await call(owner, 'apiKey.list', {})).apiKeys.find((known) => known.resource === endpoint)
+    ? keyNamed(resource, (await call(owner, 'apiKey.list', {})).apiKeys)
     : question.apiKey;
   const what = key
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
@@ -240,7 +241,8 @@ async function togetherWords(
   const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
   const decided = await decidedNames(owner, endpoint, key !== undefined);
   const open = names.filter((each) => each === name || !decided.has(each));
-  return `keyturn: may ${open.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
+  const words = `keyturn: may ${open.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
+  return { words, isOfKey: key !== undefined };
 }
 
 /** The apps that have a permission there, or a denial: an earlier run may have ended between two entries. */

@@ -1,8 +1,8 @@
 /**
  * Questions at this terminal about the entries of one server and account.
  *
- * Invariant: one is open at a time, and the first answer is the answer to all of them. One that was answered elsewhere
- * ends, and answers no other.
+ * Invariant: one is open at a time, and the first answer is the answer to all of them; but a yes that was not about the
+ * API key gives none. One that was answered elsewhere ends, and answers no other.
  */
 import { say } from '../terminal/output.ts';
 import { confirmed } from '../terminal/standard-input.ts';
@@ -11,6 +11,13 @@ import { confirmed } from '../terminal/standard-input.ts';
 export interface Together {
   readonly names: readonly string[];
   verdict?: 'approve' | 'deny';
+  /** The question that `verdict` answers named the API key. */
+  isOfKey?: boolean;
+}
+
+interface Asked {
+  readonly words: string;
+  readonly isOfKey: boolean;
 }
 
 export class Prompts {
@@ -26,7 +33,7 @@ export class Prompts {
     this.#signal = signal;
   }
 
-  ask(id: string, words: string, answer: (verdict: 'approve' | 'deny') => void): void {
+  ask(id: string, { words, isOfKey }: Asked, answer: (verdict: 'approve' | 'deny') => void): void {
     const over = new AbortController();
     this.#open.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
@@ -35,11 +42,14 @@ export class Prompts {
       await before.catch(() => undefined);
       try {
         if (signal.aborted) return;
-        if (this.#together.verdict === undefined) {
+        const together = this.#together;
+        const needsAnswer = isOfKey && together.isOfKey !== true && together.verdict === 'approve';
+        if (together.verdict === undefined || needsAnswer) {
           say(words);
-          this.#together.verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
+          together.verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
+          together.isOfKey = isOfKey;
         }
-        answer(this.#together.verdict);
+        answer(together.verdict);
       } catch (error) {
         if (!signal.aborted) throw error;
         say(over.signal.aborted ? ' Answered elsewhere.' : '');

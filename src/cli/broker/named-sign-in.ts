@@ -78,6 +78,14 @@ export function keyNamed<K extends ListedApiKey>(text: string, apiKeys: readonly
   return keyOf(exactEndpoint(text, policy)) ?? keyOf(endpointOf(text, policy));
 }
 
+/** The URLs of all API keys for this endpoint, each with its query if it has one. Throws `invalid_resource`. */
+export async function apiKeyUrlsAt(url: string): Promise<string[]> {
+  const policy = { allowInsecureLoopback: true };
+  const endpoint = endpointOf(url, policy);
+  const { apiKeys } = await ask('apiKey.list', {});
+  return apiKeys.map(({ resource }) => resource).filter((one) => endpointOf(one, policy) === endpoint);
+}
+
 function onlyKeyNamed({ reason, message }: KeyturnError, { resource }: ListedApiKey): KeyturnError {
   return new KeyturnError(reason, message, {
     hint: `There is an API key for this server: keyturn sign-in show ${shellWord(resource)}. To remove it: keyturn api-key remove ${shellWord(resource)}`,

@@ -1,6 +1,7 @@
 /** `keyturn app`: the apps of this computer and what each may reach. */
 import { reasonOf, shellWord } from '../../base/errors.ts';
-import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
+import { apiKeyUrlsAt } from '../broker/named-sign-in.ts';
 import { ask } from '../broker/request.ts';
 import { resourceFrom } from '../terminal/arguments.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
@@ -20,12 +21,12 @@ const denyApp = defineCommand(
   },
   async ({ operands: [app, resource] }) => {
     const denial = { app, resource: resourceFrom(resource), decision: 'deny' } as const;
-    const hasApiKey = await hasApiKeyAt(resource);
+    const keys = await apiKeyUrlsAt(resource);
     await anyFound([
       ask('permission.set', denial),
-      ...(hasApiKey ? [ask('apiKey.permission.set', denial)] : []),
+      ...keys.map((url) => ask('apiKey.permission.set', { ...denial, resource: url })),
     ]);
-    await sayWhatStays(resource, hasApiKey);
+    await sayWhatStays(resource, keys.length > 0);
   },
 );
 
@@ -39,13 +40,15 @@ const revokeApp = defineCommand(
     examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
   },
   async ({ operands: [app, resource] }) => {
-    const named = { app, resource: resourceFrom(resource) };
-    const hasApiKey = await hasApiKeyAt(resource);
-    const [, forKey] = await anyFound([
-      ask('permission.revoke', named),
-      ...(hasApiKey ? [ask('apiKey.permission.revoke', named)] : []),
+    const keys = await apiKeyUrlsAt(resource);
+    const [, ...forKeys] = await anyFound([
+      ask('permission.revoke', { app, resource: resourceFrom(resource) }),
+      ...keys.map((url) => ask('apiKey.permission.revoke', { app, resource: url })),
     ]);
-    await sayWhatStays(resource, forKey?.status === 'fulfilled');
+    await sayWhatStays(
+      resource,
+      forKeys.some(({ status }) => status === 'fulfilled'),
+    );
   },
 );
 
@@ -74,11 +77,6 @@ export const command = defineNoun(
   { list: listApps, allow: allowApp, deny: denyApp, revoke: revokeApp, remove: removeApp },
   'list',
 );
-
-async function hasApiKeyAt(resource: string): Promise<boolean> {
-  const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
-  return (await ask('apiKey.list', {})).apiKeys.some((key) => key.resource === endpoint);
-}
 
 /**
  * All at once: to end a denial may need an approval, and what takes access away must not wait for it. Throws the first

@@ -1,9 +1,11 @@
 /** API keys with a server that takes one, and with programs. What commands show of them is in test/cli/api-keys.txt. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { builtBin } from '../../support/built.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
 import { newKey, openKeyServer } from '../../support/servers/key-server.ts';
 
 const { createFetch } = await library();
@@ -63,4 +65,39 @@ it('a server that refuses the key is not sent it again, and the list shows it', 
   await set(server.expected);
   expect((await fetch(resource)).status).toBe(200);
   expect((await listed())[0]).not.toHaveProperty('rejectedAt');
+});
+
+describe('connect at a terminal', () => {
+  const connecting = async () => {
+    const { home, world } = await homeInBentWorld();
+    await owner.startBroker(home);
+    const { url } = await openKeyServer(world, { header: 'x-api-key', value: newKey() });
+    const setKey = async () =>
+      askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: newKey() });
+    const connect = (to: string) =>
+      inTerminal(home, [process.execPath, builtBin, 'connect', to, '--as', 'one']);
+    return { home, url, setKey, connect };
+  };
+
+  it('names the key that goes to a URL with a query', async () => {
+    const { url, setKey, connect } = await connecting();
+    await setKey();
+    const asking = connect(`${url}?team=a`);
+    await asking.shows(/may "one" be paired, and have your API key for [^]*\[y\/N\] /);
+    asking.type('y\n');
+    await asking.shows(/one may reach/);
+    await asking.ended;
+  });
+
+  it('asks again for a key that was set after the first answer was asked for', async () => {
+    const { home, url, setKey, connect } = await connecting();
+    const asking = connect(url);
+    await asking.shows(/may "one" be paired, and reach [^]*\[y\/N\] /);
+    await setKey();
+    asking.type('y\n');
+    await asking.shows(/may "one" have your API key for [^]*\[y\/N\] /);
+    asking.type('n\n');
+    await asking.ended;
+    expect((await askBroker(home, 'apiKey.list', {})).apiKeys).toMatchObject([{ apps: [] }]);
+  });
 });
