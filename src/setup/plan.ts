@@ -14,6 +14,7 @@ import { commandWords, type FoundApiKey, type Gone, readEntry, type Reading } fr
 import { jsonFormat } from './formats/json-format.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
+import { tomlString } from './formats/toml-items.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
 
 /** `gone`: the program of a Keyturn that the entry starts, which is no longer there. */
@@ -167,10 +168,14 @@ function shownChange(
   },
   alwaysShown: readonly string[],
 ): readonly string[] {
-  const end = text.length - place.to;
+  // An edit may reach beyond the entry, such as over blanks at its ends.
+  const from = Math.min(place.from, ...edits.map((edit) => edit.from));
+  const to = Math.max(place.to, ...edits.map((edit) => edit.to));
   const after = applied(text, edits);
-  const old = text.slice(place.from, place.to).split(/\r?\n/);
-  const fresh = after.slice(place.from, after.length - end).split(/\r?\n/);
+  const before = text.slice(from, to);
+  const then = after.slice(from, after.length - (text.length - to));
+  const old = before.split(/\r?\n/);
+  const fresh = then.split(/\r?\n/);
   const same = (a: readonly string[], b: readonly string[]): number => {
     const at = isWhole ? 0 : a.findIndex((line, index) => line !== b[index]);
     return at === -1 ? a.length : at;
@@ -181,8 +186,8 @@ function shownChange(
   // The whole entry: a comment may begin on a line that stays.
   const shown = (whole: string): string[] =>
     masked(whole, entryShape, secrets).replaceAll('\t', '  ').split(/\r?\n/);
-  const going = shown(text.slice(place.from, place.to)).slice(first, old.length - last);
-  const coming = shown(after.slice(place.from, after.length - end)).slice(first, fresh.length - last);
+  const going = shown(before).slice(first, old.length - last);
+  const coming = shown(then).slice(first, fresh.length - last);
   return [...going.map((line) => `- ${line}`), ...coming.map((line) => `+ ${line}`)];
 }
 
@@ -232,7 +237,7 @@ function masked(text: string, entryShape: ConfigFile['entryShape'], secrets: rea
     if (begin !== undefined)
       return `${begin} …${'\n'.repeat(literal.split('\n').length - 1)}${end && ` ${end}`}`;
     const isKey = /^\s*[:=]/.test(text.slice(offset + literal.length));
-    const value = stringOf(literal);
+    const value = entryShape === 'toml' ? tomlString(literal) : jsonString(literal);
     if (isKey) return literal;
     if (value === undefined || secrets.includes(value)) return JSON.stringify(maskedValue(value));
     return !isUrl(value) && secrets.includes(valueOf(value))
@@ -255,9 +260,8 @@ const isUrl = (text: string): boolean => /^https?:/.test(text);
 /** Of an argument `NAME: VALUE`. */
 const valueOf = (argument: string): string => argument.replace(/^[^:]*:\s*/, '').trim();
 
-/** The string that a literal of JSON or TOML stands for; undefined if it has escapes that only TOML has. */
-function stringOf(literal: string): string | undefined {
-  if (literal.startsWith("'")) return literal.slice(1, -1);
+/** The string that a literal of JSON stands for; undefined for one that it forbids. */
+function jsonString(literal: string): string | undefined {
   try {
     return String(JSON.parse(literal));
   } catch {

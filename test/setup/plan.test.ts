@@ -153,6 +153,22 @@ describe('keyturn setup', () => {
     expect(findings).toEqual([{ ...named, why: 'its configuration format is not supported' }]);
   });
 
+  it.each([
+    ['behind it', '\n', `env = { A = "b" }${' '.repeat(600)}\n`],
+    ['behind it, with CRLF', '\r\n', `env = { A = "b" }${' '.repeat(600)}\r\n`],
+    ['before its variables', '\n', `${' '.repeat(600)}[mcp_servers.notes.env]\nA = "b"\n`],
+  ])('shows all that it writes, whatever blanks stand %s', (_where, end, rest) => {
+    const args = `args = ["mcp-remote", "${endpoint}", "--header", "X-Team: \\U00000024{TEAM}"]`;
+    const text = ['[mcp_servers.notes]', 'command = "npx"', args, rest].join(end);
+    const { findings, after } = read('codex', text);
+    const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : []));
+    for (const line of after.split(end).filter((one) => !text.includes(one)))
+      expect(shown).toContain(`+ ${line}`);
+    expect(shown.join('\n')).toContain(
+      '- args = ["mcp-remote", "https://notes.example/mcp", "--header", "X-Team: ${TEAM}"]',
+    );
+  });
+
   it('takes an mcp-remote entry’s secret from its own variables', () => {
     const sent = ['--header', 'Authorization:${AUTH}', '--header', 'X-Team:${TEAM}'];
     const args = ['-y', 'mcp-remote', endpoint, ...sent, '--transport', 'http-only'];

@@ -167,10 +167,25 @@ class Reader {
 
   /** On one line. */
   #string(): string | undefined {
-    const literal = this.#match(/'[^'\n]*'/y);
-    if (literal !== undefined) return literal.slice(1, -1);
-    const basic = this.#match(/"(?:[^"\\\n]|\\.)*"/y);
-    return basic?.slice(1, -1).replaceAll(/\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/g, unescaped);
+    const literal = this.#match(/'[^'\n]*'|"(?:[^"\\\n]|\\.)*"/y);
+    return literal === undefined ? undefined : meaningOf(literal);
+  }
+}
+
+/** Of a string on one line, with its quotation marks. */
+function meaningOf(literal: string): string {
+  const inner = literal.slice(1, -1);
+  if (literal.startsWith("'")) return inner;
+  return inner.replaceAll(/\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/g, unescaped);
+}
+
+/** As `meaningOf`; undefined for one that TOML forbids. */
+export function tomlString(literal: string): string | undefined {
+  try {
+    return meaningOf(literal);
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
   }
 }
 
