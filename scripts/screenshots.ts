@@ -11,7 +11,7 @@
  *   npm run screenshots -- --every FOLDER WIDTH    every state that a user can meet
  */
 import { execFileSync } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BrowserContext } from 'playwright';
@@ -22,7 +22,6 @@ import build from '../test/support/built.ts';
 import { openStatePage } from '../test/support/states/open-state.ts';
 import { deskStates, isCardState } from '../test/support/states/states.ts';
 import type { DeskState } from '../test/support/states/states.ts';
-import { smallPng } from './small-png.ts';
 
 const { values, positionals } = parseArgs({
   options: { every: { type: 'boolean', default: false } },
@@ -90,8 +89,7 @@ async function draw(
   await resize({ width: columns, height });
   // A picture of a document shows the card as it is answered.
   if (!values.every && isCardState(state)) await page.locator('button.primary:enabled').waitFor();
-  const picture = await page.screenshot();
-  await writeFile(path.join(folder, `${name}-${scheme}.png`), smallPng(picture));
+  await page.screenshot({ path: path.join(folder, `${name}-${scheme}.png`) });
   await page.close();
   if (complaints.length > 0) throw new Error(`${name}: ${complaints.join('; ')}`);
 }
