@@ -14,7 +14,9 @@ const maxAddress = 8192;
 /** Bytes of a line that tell its field and the name of an event. */
 const maxName = 64;
 
-const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+/** HTML standard, 9.2.5: a line ends with CR LF, LF or CR. */
+const lineEnds = /\r\n?|\n/g;
+
 const nothing = Buffer.alloc(0);
 
 /**
@@ -53,16 +55,16 @@ class Events {
 
   take(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
+    // Latin-1 has one character for each byte.
+    const text = chunk.toString('latin1');
+    const isInLineEnd = this.#isAfterReturn && text.startsWith('\n');
     // Before `sent` everything left; the event that comes in now begins at `begin`, or in `held`.
-    let [sent, begin, at] = [0, 0, 0];
-    if (this.#isAfterReturn && chunk.byteLength > 0) {
-      this.#isAfterReturn = false;
-      if (chunk[0] === lineFeed) at = 1;
-    }
-    const lineEnds = new LineEnds(chunk);
-    for (let end = lineEnds.from(at); end !== undefined; end = lineEnds.from(at)) {
-      const line = this.#whole(chunk.subarray(at, end));
-      at = this.#afterLineEnd(chunk, end);
+    let [sent, begin, at] = [0, 0, isInLineEnd ? 1 : 0];
+    if (text !== '') this.#isAfterReturn = text.endsWith('\r');
+    for (const { 0: lineEnd, index } of text.matchAll(lineEnds)) {
+      if (index < at) continue;
+      const line = this.#whole(chunk.subarray(at, index));
+      at = index + lineEnd.length;
       if (line.byteLength > 0) {
         this.#read(line);
         continue;
@@ -115,13 +117,6 @@ class Events {
     return Buffer.from(line.byteLength > maxAddress ? line.subarray(0, maxName) : line);
   }
 
-  /** HTML standard, 9.2.5: a line ends with CR LF, LF or CR. */
-  #afterLineEnd(chunk: Buffer, end: number): number {
-    if (chunk[end] !== carriageReturn) return end + 1;
-    if (end + 1 === chunk.byteLength) this.#isAfterReturn = true;
-    return chunk[end + 1] === lineFeed ? end + 2 : end + 1;
-  }
-
   #read(line: Buffer): void {
     const isName = line.byteLength <= maxName || !this.#isPassing;
     const text = isName ? line.toString('utf8') : line.toString('utf8', 0, maxName);
@@ -143,30 +138,6 @@ class Events {
     const named = data.join('\n');
     if (named.length > maxAddress) throw tooLong();
     return Buffer.from(`event: endpoint\ndata: ${this.#readdress(named)}\n\n`);
-  }
-}
-
-/** Where lines of a chunk end, each byte looked at once. */
-class LineEnds {
-  readonly #chunk: Buffer;
-  #feed = -1;
-  #return = -1;
-
-  constructor(chunk: Buffer) {
-    this.#chunk = chunk;
-  }
-
-  /** The first line feed or carriage return at `start` or behind it. */
-  from(start: number): number | undefined {
-    if (this.#feed < start) this.#feed = this.#next(lineFeed, start);
-    if (this.#return < start) this.#return = this.#next(carriageReturn, start);
-    const first = Math.min(this.#feed, this.#return);
-    return first < this.#chunk.byteLength ? first : undefined;
-  }
-
-  #next(byte: number, start: number): number {
-    const found = this.#chunk.indexOf(byte, start);
-    return found === -1 ? this.#chunk.byteLength : found;
   }
 }
 
