@@ -13,7 +13,7 @@ import type { Connection } from '../client/connection.ts';
 import { machineTime, type Time } from '../client/takeover.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
-import { duplicateId, inputEnded, userLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
+import { userLine, rpcErrorOf, rpcErrors } from './base/errors.ts';
 import { lastAnswers, lastWords, maxRequests, slowBytes, parentLook } from './base/limits.ts';
 import {
   type Answer,
@@ -143,7 +143,7 @@ class Bridge {
     const { stdout, time = machineTime } = this.#options;
     const answered = Promise.all([...this.#underWay.values()].map(({ answered: sent }) => sent));
     if (stdout.writable) await Promise.race([answered, time.sleep(lastAnswers)]).catch(() => undefined);
-    for (const id of this.#underWay.keys()) void this.#client.send(errorAnswer(id, inputEnded));
+    for (const id of this.#underWay.keys()) void this.#client.send(errorAnswer(id, rpcErrors.inputEnded));
     this.#ended.resolve();
   }
 
@@ -171,9 +171,9 @@ class Bridge {
 
   #take(request: JSONRPCRequest, size: number): void {
     const refusal = this.#underWay.has(request.id)
-      ? duplicateId
+      ? rpcErrors.duplicateId
       : this.#underWay.size >= maxRequests
-        ? tooManyRequests
+        ? rpcErrors.tooManyRequests
         : this.#options.tools?.refusal(request);
     if (refusal) return void this.#client.send(errorAnswer(request.id, refusal));
     const abort = new AbortController();

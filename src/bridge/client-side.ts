@@ -5,7 +5,7 @@
  * Memory is bounded, though the client writes and never reads.
  */
 import type { Readable, Writable } from 'node:stream';
-import { invalidParams, invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
+import { rpcErrors } from './base/errors.ts';
 import { fieldsOf, idOf, jsonIn } from './base/json.ts';
 import { heldBytes } from './base/limits.ts';
 import { Lines } from './lines.ts';
@@ -52,7 +52,7 @@ export class ClientSide {
     this.#stdout = stdout;
     this.#lines = new Lines(stdin, {
       onLine: (line) => this.#read(line),
-      tooLong: () => this.#complain(tooLongRequest),
+      tooLong: () => this.#complain(rpcErrors.tooLongRequest),
       onEnd,
     });
   }
@@ -113,9 +113,9 @@ export class ClientSide {
     // Some shells and editors begin with a byte order mark.
     const value = jsonIn(this.#isFirst ? text.replace(/^\uFEFF/, '') : text);
     this.#isFirst = false;
-    if (value === undefined) return this.#complain(parseError);
+    if (value === undefined) return this.#complain(rpcErrors.parseError);
     if (!Array.isArray(value)) return this.#take(value, line.length, (problem) => this.#write(problem));
-    if (value.length === 0) return this.#complain(invalidRequest);
+    if (value.length === 0) return this.#complain(rpcErrors.invalidRequest);
     this.#takeAll(value, line.length);
   }
 
@@ -138,7 +138,7 @@ export class ClientSide {
     if (message) return this.#options.onMessage(message, size);
     const { id: written, method } = fieldsOf(value);
     const id = typeof method === 'string' ? (idOf(written) ?? null) : null;
-    const error = problem ?? invalidRequest;
+    const error = problem ?? rpcErrors.invalidRequest;
     refuse(id === null ? { jsonrpc: '2.0', id, error } : withOwnId(errorAnswer(id, error)), id);
   }
 
@@ -163,11 +163,11 @@ export class ClientSide {
 /** What is wrong with a value that isn't a message in a form that servers take. */
 function problemOf(value: unknown): RpcError | undefined {
   const { jsonrpc, id, method, params } = fieldsOf(value);
-  if (jsonrpc !== '2.0') return invalidRequest;
-  if (typeof method !== 'string') return method === undefined ? undefined : invalidRequest;
+  if (jsonrpc !== '2.0') return rpcErrors.invalidRequest;
+  if (typeof method !== 'string') return method === undefined ? undefined : rpcErrors.invalidRequest;
   if (!isNothing(params) && (typeof params !== 'object' || Array.isArray(params)))
-    return id === undefined ? invalidRequest : invalidParams;
-  return id === undefined || idOf(id) !== undefined ? undefined : invalidRequest;
+    return id === undefined ? rpcErrors.invalidRequest : rpcErrors.invalidParams;
+  return id === undefined || idOf(id) !== undefined ? undefined : rpcErrors.invalidRequest;
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */
@@ -177,6 +177,6 @@ function textOf(message: object): string | undefined {
   } catch {
     // JSON.parse reads what JSON.stringify finds too deep.
     const id = 'method' in message ? undefined : idOf(fieldsOf(message)['id']);
-    return id === undefined ? undefined : JSON.stringify(withOwnId(errorAnswer(id, tooDeep)));
+    return id === undefined ? undefined : JSON.stringify(withOwnId(errorAnswer(id, rpcErrors.tooDeep)));
   }
 }

@@ -7,7 +7,7 @@
 import { untilAborted } from '../base/abort.ts';
 import { clientWordsOf, enveloped, isStateless, statefulRevision } from './base/envelope.ts';
 import { fieldsOf, type Fields } from './base/json.ts';
-import { unasked } from './base/errors.ts';
+import { rpcErrors } from './base/errors.ts';
 import { maxParked } from './base/limits.ts';
 import {
   type Answer,
@@ -175,7 +175,7 @@ export class Pages implements ServerPeer {
       }
       sent = withResponses({ ...request, id: this.#newId() }, { responses, state });
     }
-    return errorAnswer(request.id, unasked);
+    return errorAnswer(request.id, rpcErrors.unasked);
   }
 
   async #responses(pages: readonly PageRequest[], signal: AbortSignal): Promise<Fields> {

@@ -11,71 +11,46 @@ import { lastAnswers } from './limits.ts';
 import type { RpcError } from './messages.ts';
 import { mayReissue } from './reissue.ts';
 
+const rpc = (code: number, words: string): RpcError => ({ code, message: `Keyturn: ${words}` });
+
 /** Standard codes of JSON-RPC 2.0, §5.1. */
-export const parseError: RpcError = {
-  code: -32_700,
-  message: 'Keyturn: this line is no JSON, and was left out.',
-};
-
-export const invalidRequest: RpcError = {
-  code: -32_600,
-  message:
-    'Keyturn: this line is no message of JSON-RPC 2.0, and was left out. Messages are sent one a line.',
-};
-
-export const invalidParams: RpcError = {
-  code: -32_602,
-  message: 'Keyturn: the parameters of this request are no object, and it was left out.',
-};
-
-export const tooLongRequest: RpcError = {
-  code: -32_600,
-  message:
-    'Keyturn: this line is longer than 64 MiB, which is the most that the bridge takes, and was left out.',
-};
-
-export const tooDeep: RpcError = {
-  code: -32_603,
-  message: 'Keyturn: the answer is nested too deeply to be passed on. The request has run.',
-};
-
-export const duplicateId: RpcError = {
-  code: -32_600,
-  message: 'Keyturn: a request with this id is under way. Each request needs an id of its own.',
-};
-
-export const tooManyRequests: RpcError = {
-  code: -32_603,
-  message:
-    'Keyturn: 1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
-};
-
-export const inputEnded: RpcError = {
-  code: -32_603,
-  message: `Keyturn: the input ended, and the server gave no answer within ${lastAnswers / 1000} seconds after it. The request may have run.`,
-};
-
-export const tooManySubscriptions: RpcError = {
-  code: -32_603,
-  message:
-    'Keyturn: the bridge keeps 1,024 subscriptions for this client, to URIs of 2,048 characters at most, and no more.',
-};
-
-export const tooManyQuestions: RpcError = {
-  code: -32_603,
-  message:
-    'Keyturn: 256 questions of this server wait for the client’s answers, which is the most that the bridge keeps. Ask again when some are answered.',
-};
-
-export const unasked: RpcError = {
-  code: -32_603,
-  message:
-    'Keyturn: the server asks something before it goes on, and this client can’t be asked it or gave no answer. The request did not finish.',
-};
-
-export const unknownState: RpcError = {
-  code: -32_602,
-  message: 'Keyturn: no request waits under this requestState any more. Send the request without it.',
+export const rpcErrors = {
+  parseError: rpc(-32_700, 'this line is no JSON, and was left out.'),
+  invalidRequest: rpc(
+    -32_600,
+    'this line is no message of JSON-RPC 2.0, and was left out. Messages are sent one a line.',
+  ),
+  invalidParams: rpc(-32_602, 'the parameters of this request are no object, and it was left out.'),
+  tooLongRequest: rpc(
+    -32_600,
+    'this line is longer than 64 MiB, which is the most that the bridge takes, and was left out.',
+  ),
+  tooDeep: rpc(-32_603, 'the answer is nested too deeply to be passed on. The request has run.'),
+  duplicateId: rpc(-32_600, 'a request with this id is under way. Each request needs an id of its own.'),
+  tooManyRequests: rpc(
+    -32_603,
+    '1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
+  ),
+  inputEnded: rpc(
+    -32_603,
+    `the input ended, and the server gave no answer within ${lastAnswers / 1000} seconds after it. The request may have run.`,
+  ),
+  tooManySubscriptions: rpc(
+    -32_603,
+    'the bridge keeps 1,024 subscriptions for this client, to URIs of 2,048 characters at most, and no more.',
+  ),
+  tooManyQuestions: rpc(
+    -32_603,
+    '256 questions of this server wait for the client’s answers, which is the most that the bridge keeps. Ask again when some are answered.',
+  ),
+  unasked: rpc(
+    -32_603,
+    'the server asks something before it goes on, and this client can’t be asked it or gave no answer. The request did not finish.',
+  ),
+  unknownState: rpc(
+    -32_602,
+    'no request waits under this requestState any more. Send the request without it.',
+  ),
 };
 
 /** What is known of a request that has no answer. */

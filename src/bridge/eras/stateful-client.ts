@@ -16,7 +16,7 @@ import {
   statefulRevisions,
 } from '../base/envelope.ts';
 import { fieldsOf, type Fields } from '../base/json.ts';
-import { tooManyQuestions, tooManySubscriptions, unasked } from '../base/errors.ts';
+import { rpcErrors } from '../base/errors.ts';
 import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
   type Answer,
@@ -104,7 +104,7 @@ export class StatefulClient implements ServerPeer {
     const { level, uri } = fieldsOf(params);
     const isMore = method === 'resources/subscribe' && typeof uri === 'string';
     if (isMore && (this.#subscriptions.size >= maxSubscriptions || uri.length > maxUri))
-      return errorAnswer(id, tooManySubscriptions);
+      return errorAnswer(id, rpcErrors.tooManySubscriptions);
     if (method === 'logging/setLevel') this.#words = { ...this.#words, logLevel: level };
     else if (isMore) this.#subscriptions.add(uri);
     else if (method === 'resources/unsubscribe' && typeof uri === 'string') this.#subscriptions.delete(uri);
@@ -122,16 +122,16 @@ export class StatefulClient implements ServerPeer {
       if (resultType !== 'input_required') return { ...answer, id: request.id, result };
       const questions = Object.entries(fieldsOf(inputRequests));
       if (this.#asked.size + questions.length > maxQuestions)
-        return errorAnswer(request.id, tooManyQuestions);
+        return errorAnswer(request.id, rpcErrors.tooManyQuestions);
       if (questions.length === 0) await this.#options.time.sleep(putOff, signal);
       const responses = await this.#answers(questions, signal);
-      if (!responses) return errorAnswer(request.id, unasked);
+      if (!responses) return errorAnswer(request.id, rpcErrors.unasked);
       const more = questions.length === 0 ? {} : { inputResponses: responses };
       // Its own id for each: to a stateless server they are requests like any other.
       const id = `keyturn-${typeof request.id}-${request.id}-${round + 1}`;
       asked = { ...request, id, params: { ...request.params, ...more, requestState } };
     }
-    return errorAnswer(request.id, unasked);
+    return errorAnswer(request.id, rpcErrors.unasked);
   }
 
   /** Undefined: the client can't be asked, or gives an error. */

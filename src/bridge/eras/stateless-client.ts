@@ -14,7 +14,7 @@ import {
   SUBSCRIPTION_ID_META_KEY,
 } from '../base/envelope.ts';
 import { fieldsOf, type Fields } from '../base/json.ts';
-import { unknownState } from '../base/errors.ts';
+import { rpcErrors } from '../base/errors.ts';
 import { maxParked, parkedFor } from '../base/limits.ts';
 import {
   type Answer,
@@ -183,7 +183,8 @@ export class StatelessClient implements ServerPeer {
 
   async #goOn(request: JSONRPCRequest, state: string, signal: AbortSignal): Promise<Answer> {
     const parked = this.#parked.get(state);
-    if (!parked || parked.open.method !== request.method) return errorAnswer(request.id, unknownState);
+    if (!parked || parked.open.method !== request.method)
+      return errorAnswer(request.id, rpcErrors.unknownState);
     this.#parked.delete(state);
     clearTimeout(parked.timer);
     const responses = fieldsOf(fieldsOf(request.params)['inputResponses']);

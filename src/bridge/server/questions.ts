@@ -4,7 +4,7 @@
  * Invariant: an answer goes to the session that asked, or to none; an id stands for one question at a time. Memory is
  * bounded, though the server asks without end and the client never answers.
  */
-import { tooManyQuestions } from '../base/errors.ts';
+import { rpcErrors } from '../base/errors.ts';
 import { maxQuestionId, maxQuestionRefusals, maxQuestions } from '../base/limits.ts';
 import {
   type Answer,
@@ -58,7 +58,7 @@ export class Questions {
     if (this.#refusals >= maxQuestionRefusals || length > maxQuestionId) return;
     this.#refusals += 1;
     // It notices a broken connection by itself.
-    await session.send(errorAnswer(id, tooManyQuestions)).catch(() => undefined);
+    await session.send(errorAnswer(id, rpcErrors.tooManyQuestions)).catch(() => undefined);
     this.#refusals -= 1;
   }
 
