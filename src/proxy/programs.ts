@@ -4,7 +4,7 @@
  * Invariant: a request asks for tokens under the identity that the broker gave for its proxy.
  */
 import { untilAborted } from '../base/abort.ts';
-import { KeyturnError, reasonOf } from '../base/errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
 import { openConnection } from '../client/connection.ts';
 import type { Connection, TokenConnection } from '../client/connection.ts';
@@ -67,11 +67,6 @@ export class Programs {
     this.#admitted.set(entry.id, program);
     program.catch(() => this.#admitted.delete(entry.id));
     return program;
-  }
-
-  /** A refusal that an app met: one that was unpaired is admitted again at its next request. */
-  async met({ appId }: Program, error: unknown): Promise<void> {
-    if (reasonOf(error) === 'unpaired') await this.forget(appId);
   }
 
   /** The permission of this client ended, and so does what it has open. */

@@ -8,6 +8,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { reasonOf } from '../base/errors.ts';
 import { ownerOfPeer } from '../base/system/tcp-owner.ts';
 import { systemCode } from '../base/system-error.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
@@ -120,7 +121,8 @@ export class ProxyPort {
         await this.#passStream(program, answer, { response, signal });
       else await passOn(answer, response, { signal });
     } catch (error) {
-      await this.#programs.met(program, error);
+      // One that was unpaired is admitted again at its next request.
+      if (reasonOf(error) === 'unpaired') await this.#programs.forget(program.appId);
       throw error;
     } finally {
       response.off('close', gone);
