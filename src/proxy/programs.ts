@@ -46,14 +46,21 @@ export interface Program {
   /** Of the older transport. */
   readonly messages: MessageAddresses;
   readonly open: OpenAnswers;
-  readonly connection: Connection;
+  /** Ends what it has open. */
+  readonly close: () => void;
+}
+
+/** Connections to servers, and how many programs use them. */
+interface SharedAgent {
+  readonly dispatcher: Dispatcher;
+  programs: number;
 }
 
 export class Programs {
   readonly #parts: ProgramParts;
   /** By the proxy's id. */
   readonly #admitted = new Map<string, Promise<Program>>();
-  readonly #agents = new Map<string, Dispatcher>();
+  readonly #agents = new Map<string, SharedAgent>();
 
   constructor(parts: ProgramParts) {
     this.#parts = parts;
@@ -94,10 +101,9 @@ export class Programs {
     await Promise.all(
       [...this.#admitted].map(async ([proxy, program]) => {
         const found = await program.catch(() => undefined);
-        if (!found || !isOver(found, proxy)) return;
-        if (this.#admitted.get(proxy) === program) this.#admitted.delete(proxy);
-        found.open.cut();
-        found.connection.close();
+        if (!found || this.#admitted.get(proxy) !== program || !isOver(found, proxy)) return;
+        this.#admitted.delete(proxy);
+        found.close();
       }),
     );
   }
@@ -108,21 +114,30 @@ export class Programs {
     const name = JSON.stringify(agent);
     // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
     const endless = { headersTimeout: 0, bodyTimeout: 0 };
-    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, endless);
-    this.#agents.set(name, dispatcher);
+    const shared = this.#agents.get(name) ?? { dispatcher: makeAgent(agent, endless), programs: 0 };
+    shared.programs += 1;
+    this.#agents.set(name, shared);
     const open = new OpenAnswers();
     const asking = this.#asking(connection, open);
     const fetchAlsoAt = (url?: string): typeof globalThis.fetch =>
       createFetch(asking, {
         resource,
-        fetch: sendVia(dispatcher),
+        fetch: sendVia(shared.dispatcher),
         interaction: 'allow',
         kinds: ['token', 'apiKey'],
         alsoAt: () => url,
       });
     const messages = new MessageAddresses();
     const { appId } = identity;
-    return { appId, resource, fetch: fetchAlsoAt(), fetchAlsoAt, messages, open, connection };
+    const close = (): void => {
+      open.cut();
+      connection.close();
+      shared.programs -= 1;
+      if (shared.programs > 0) return;
+      this.#agents.delete(name);
+      void shared.dispatcher.close();
+    };
+    return { appId, resource, fetch: fetchAlsoAt(), fetchAlsoAt, messages, open, close };
   }
 
   /** The connection, with an end of the waiting for a token. */

@@ -1,15 +1,15 @@
-/** A permission that ends while the broker's token for its program is on its way to the proxies' process. */
+/** A proxy's permission that ends: what is on its way to or at the server, and its connections. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
-import { Programs } from '../../src/proxy/programs.ts';
+import { Programs, type ProgramParts } from '../../src/proxy/programs.ts';
 import { startRig } from '../ipc/rig.ts';
 import { tokenDispatch } from '../support/token-broker.ts';
 
-async function protectedServer(): Promise<{ readonly resource: string; readonly tokens: string[] }> {
+async function protectedServer() {
   const tokens: string[] = [];
   const server: Server = createServer((request, response) => {
     tokens.push(request.headers.authorization ?? 'none');
@@ -19,7 +19,7 @@ async function protectedServer(): Promise<{ readonly resource: string; readonly 
   await once(server, 'listening');
   onTestFinished(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  return { resource: `http://127.0.0.1:${port}`, tokens };
+  return { resource: `http://127.0.0.1:${port}`, tokens, server };
 }
 
 interface End {
@@ -51,7 +51,7 @@ async function scene(path: string, { dies, type }: End) {
     admit: async () => ({ identity, socket: rig.socket, resource: url, agent: { reach: 'anywhere' } }),
   });
   const program = await programs.at({ id: 'e', port: 1, path: 'p'.repeat(32) });
-  onTestFinished(() => program.connection.close());
+  onTestFinished(() => program.close());
   return { tokens, ask: async () => program.fetch(url, { method: 'POST', body: '{}' }) };
 }
 
@@ -66,3 +66,27 @@ it.each<[string, string, End, readonly string[]]>([
     expect(tokens).toEqual(sent);
   },
 );
+
+it('connections to servers end with the last program that uses them', async () => {
+  const { resource, server } = await protectedServer();
+  const ended: number[] = [];
+  server.on('connection', (socket) => socket.once('close', () => ended.push(1)));
+  const rig = await startRig({ dispatch: tokenDispatch(resource) });
+  const admit: ProgramParts['admit'] = async () => ({
+    identity: rig.enrol(),
+    socket: rig.socket,
+    resource,
+    agent: { reach: 'anywhere' },
+  });
+  const programs = new Programs({ after, admit });
+  const [first, last] = await Promise.all(
+    ['a', 'b'].map(async (id) => programs.at({ id, port: 1, path: 'p'.repeat(32) })),
+  );
+  const ask = async () => (await last?.fetch(resource))?.text();
+  await ask();
+  await programs.forget(first?.appId ?? '');
+  await ask();
+  expect(ended).toEqual([]);
+  await programs.keep([]);
+  await vi.waitFor(() => expect(ended).toEqual([1]));
+});
