@@ -5,7 +5,7 @@
  * itself. No API key leaves this machine. After the forward's time nothing is answered.
  */
 import * as z from 'zod';
-import { detailsOf, KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { detailsOf, KeyturnError, quoted } from '../../base/errors.ts';
 import type { ServerDeps } from '../../ipc/server/server.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 
@@ -20,8 +20,7 @@ export interface FarAccess {
   readonly given: Set<string>;
 }
 
-const tokenAsked = z.looseObject({ resource: z.string(), kinds: z.array(z.string()).optional() });
-const named = z.looseObject({ resource: z.string() });
+const asked = z.looseObject({ resource: z.string(), kinds: z.array(z.string()).optional() });
 const rejected = z.looseObject({ tokenId: z.string().optional(), access_token: z.string().optional() });
 const handedOut = z.looseObject({ tokenId: z.string(), access_token: z.string() });
 const proofAsked = z.looseObject({ url: z.string() });
@@ -29,7 +28,7 @@ const proofAsked = z.looseObject({ url: z.string() });
 /** What the params of each method become. Params that don't fit are left to the method's own schema, which refuses them. */
 const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) => unknown>> = {
   'token.get': (access, params) => {
-    const { data } = tokenAsked.safeParse(params);
+    const { data } = asked.safeParse(params);
     if (!data) return params;
     requireNamed(access, data.resource);
     const { kinds = ['token'] } = data;
@@ -38,7 +37,7 @@ const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) =
   },
   'token.prove': (access, params) => {
     const { data } = proofAsked.safeParse(params);
-    if (data && !access.endpoints.some((endpoint) => isWithin(endpoint, data.url)))
+    if (data && !access.endpoints.some((endpoint) => resourceCovers(endpoint, data.url)))
       throw notNamed(access, data.url);
     return params;
   },
@@ -48,7 +47,7 @@ const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) =
     return params;
   },
   'permission.release': (access, params) => {
-    const { data } = named.safeParse(params);
+    const { data } = asked.safeParse(params);
     if (data) requireNamed(access, data.resource);
     return params;
   },
@@ -83,17 +82,6 @@ async function heardFar(answer: unknown): Promise<unknown> {
 
 function requireNamed(access: FarAccess, resource: string): void {
   if (!access.endpoints.includes(access.canonical(resource))) throw notNamed(access, resource);
-}
-
-function isWithin(endpoint: string, url: string): boolean {
-  const asked = URL.parse(url);
-  if (!asked) return false;
-  try {
-    return resourceCovers(endpoint, `${asked.origin}${asked.pathname}`);
-  } catch (error) {
-    if (reasonOf(error) === 'internal') throw error;
-    return false;
-  }
 }
 
 function notNamed({ label, endpoints }: FarAccess, url: string): KeyturnError {
