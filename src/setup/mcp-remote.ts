@@ -10,40 +10,29 @@ import { KeyturnError, quoted } from '../base/errors.ts';
 /** What the bridge takes itself; with a value. */
 const own = new Set(['--account', '--as', '--header', '--header-file', '--ignore-tool', '--transport']);
 
-/** Not needed. With a value: 1. */
-const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: string }>> = {
-  '--allow-http': {
-    values: 0,
-    why: 'http is for this machine only; the setting insecureLoopback allows it there',
-  },
-  '--auth-success-url': { values: 1, why: 'Keyturn shows a page of its own after a sign-in' },
-  '--auth-timeout': {
-    values: 1,
-    why: 'a request stays open for ten minutes, and the bridge waits 20 s for it',
-  },
-  '--body-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
-  '--callback-path': { values: 1, why: 'Keyturn chooses the path of its redirect' },
-  '--connect-timeout': { values: 1, why: 'the bridge tries to connect for 10 s' },
-  '--debug': {
-    values: 0,
-    why: 'trouble is told on standard error; keyturn settings set logLevel debug says more',
-  },
-  '--disable-cookies': {
-    values: 0,
-    why: 'the bridge keeps cookies in memory only, and sends them to this server alone',
-  },
-  '--enable-proxy': { values: 0, why: 'the bridge takes HTTPS_PROXY and NO_PROXY without it' },
-  '--headers-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
-  '--host': { values: 1, why: 'Keyturn chooses the host of its redirect' },
-  '--ipv4': { values: 0, why: 'the bridge tries both kinds of address' },
-  '--keep-alive': { values: 0, why: 'the bridge begins a new session where a server has ended the old one' },
-  '--ping-interval': {
-    values: 1,
-    why: 'the bridge begins a new session where a server has ended the old one',
-  },
-  '--protocol': { values: 1, why: 'the bridge finds out what the server speaks' },
-  '--silent': { values: 0, why: 'nothing is told but trouble' },
-};
+/** Not needed, and why. */
+const ignored = new Map([
+  ['--allow-http', 'http is for this machine only; the setting insecureLoopback allows it there'],
+  ['--debug', 'trouble is told on standard error; keyturn settings set logLevel debug says more'],
+  ['--disable-cookies', 'the bridge keeps cookies in memory only, and sends them to this server alone'],
+  ['--enable-proxy', 'the bridge takes HTTPS_PROXY and NO_PROXY without it'],
+  ['--ipv4', 'the bridge tries both kinds of address'],
+  ['--keep-alive', 'the bridge begins a new session where a server has ended the old one'],
+  ['--silent', 'nothing is told but trouble'],
+]);
+
+/** The same for those with a value. */
+const ignoredWithValue = new Map([
+  ['--auth-success-url', 'Keyturn shows a page of its own after a sign-in'],
+  ['--auth-timeout', 'a request stays open for ten minutes, and the bridge waits 20 s for it'],
+  ['--body-timeout', 'the bridge waits as long as the server keeps the connection'],
+  ['--callback-path', 'Keyturn chooses the path of its redirect'],
+  ['--connect-timeout', 'the bridge tries to connect for 10 s'],
+  ['--headers-timeout', 'the bridge waits as long as the server keeps the connection'],
+  ['--host', 'Keyturn chooses the host of its redirect'],
+  ['--ping-interval', 'the bridge begins a new session where a server has ended the old one'],
+  ['--protocol', 'the bridge finds out what the server speaks'],
+]);
 
 /** Whose sign-in it is, for which server, and with which secret: that is Keyturn's. */
 const refused: Readonly<Record<string, string>> = {
@@ -91,10 +80,11 @@ export function translated(args: readonly string[]): Translation {
         rule: 'Who signs in, and with which secret, is told to Keyturn once, and not in a client’s configuration',
         hint,
       });
-    const left = Object.hasOwn(ignored, name) ? ignored[name] : undefined;
-    if (left) {
-      told.push(`keyturn bridge: ${name} is not needed: ${left.why}.`);
-      if (left.values === 1 && name === arg) at += 1;
+    const why = ignored.get(name) ?? ignoredWithValue.get(name);
+    if (why !== undefined) {
+      told.push(`keyturn bridge: ${name} is not needed: ${why}.`);
+      // `--flag=value` is one argument.
+      if (ignoredWithValue.has(arg)) at += 1;
     } else if (own.has(arg)) {
       kept.push(arg, ...args.slice(at + 1, at + 2));
       at += 1;
