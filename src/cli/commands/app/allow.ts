@@ -1,6 +1,7 @@
 /** `keyturn app allow APP URL`: gives an app a permission. Works before any discovery. */
 import { nearestName } from '../../../base/near-name.ts';
 import { quoted, shellWord } from '../../../base/errors.ts';
+import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { parseScope } from '../../../oauth/base/scope.ts';
 import { accountNote } from '../../words/account-note.ts';
@@ -55,26 +56,25 @@ export const allowApp = defineCommand(
       ...scopeFrom(options.scope),
       account: options.account,
     });
+    const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+    const { signIns } = await ask('signIn.list', {});
     // For a user at a terminal; a script knows what it says.
-    if (process.stderr.isTTY) await sayAccount(app, resource);
-    await sayApiKey(app, resource);
-    await sayNearServer(app, resource);
-    if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
+    if (process.stderr.isTTY) {
+      const { apps } = await ask('app.list', {});
+      say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
+    }
+    await sayApiKey(app, endpoint, signIns);
+    sayNearServer(app, endpoint, signIns);
+    if (options.scope !== undefined) sayStrangeScopes(options.scope.join(' '), endpoint, signIns);
   },
 );
 
-async function sayAccount(app: string, resource: string): Promise<void> {
-  const { apps } = await ask('app.list', {});
-  const { signIns } = await ask('signIn.list', {});
-  say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
-}
+type SignIns = ResultOf<'signIn.list'>['signIns'];
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the user may have meant the key. */
-async function sayApiKey(app: string, resource: string): Promise<void> {
-  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+async function sayApiKey(app: string, endpoint: string, signIns: SignIns): Promise<void> {
   const { apiKeys: keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
-  const { signIns } = await ask('signIn.list', {});
   if (signIns.some((signIn) => signIn.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
@@ -83,9 +83,7 @@ async function sayApiKey(app: string, resource: string): Promise<void> {
 }
 
 /** Else a mistyped URL would show only once the app asks for the right one. */
-async function sayNearServer(app: string, resource: string): Promise<void> {
-  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { signIns } = await ask('signIn.list', {});
+function sayNearServer(app: string, endpoint: string, signIns: SignIns): void {
   const near = nearestName(
     endpoint,
     signIns.map((signIn) => signIn.endpoint),
@@ -98,9 +96,7 @@ async function sayNearServer(app: string, resource: string): Promise<void> {
 }
 
 /** Else a mistyped scope would show only once an app is refused. */
-async function sayStrangeScopes(resource: string, scope: string): Promise<void> {
-  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { signIns } = await ask('signIn.list', {});
+function sayStrangeScopes(scope: string, endpoint: string, signIns: SignIns): void {
   const signedIn = new Set(
     signIns.filter((signIn) => signIn.endpoint === endpoint).flatMap((signIn) => parseScope(signIn.scope)),
   );
