@@ -3,9 +3,9 @@ import { requireApiKeyHeader } from '../../../src/broker/records/api-key-header.
 
 const refused =
   'Host cookie Content-Type Mcp-Session-Id MCP-Protocol-Version Connection Transfer-Encoding Proxy-Authorization ' +
-  'Origin X-Forwarded-For X-HTTP-Method-Override Accept Last-Event-ID X-Key:';
+  'Origin X-Forwarded-For X-HTTP-Method-Override Accept Last-Event-ID';
 
-it.each([...refused.split(' '), 'no header', ''])('no API key goes in the header %j', (header) => {
+it.each(refused.split(' '))('no API key goes in the header %j', (header) => {
   expect(() => requireApiKeyHeader(header)).toThrow(expect.objectContaining({ reason: 'invalid_request' }));
 });
 
