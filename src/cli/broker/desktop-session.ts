@@ -7,6 +7,7 @@
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { hasWslview } from '../../base/wslview.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
@@ -55,21 +56,13 @@ export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
 /** Asks first why there is no vault: one that a user locked must not be opened in passing. */
 async function isTaken(connection: Connection, session: Session): Promise<boolean> {
   try {
-    if (stateIn(await connection.request('status')) !== 'absent') return false;
+    const { vaultState } = (await connection.request('status')) as ResultOf<'status'>;
+    if (vaultState.state !== 'absent') return false;
     await connection.request('vault.unlock', { session });
     return true;
   } catch {
     return false;
   }
-}
-
-/** By hand: `keyturn token` loads this file, and no schema library. */
-function stateIn(status: unknown): unknown {
-  if (typeof status !== 'object' || status === null || !('vaultState' in status)) return undefined;
-  const { vaultState } = status;
-  return typeof vaultState === 'object' && vaultState !== null && 'state' in vaultState
-    ? vaultState.state
-    : undefined;
 }
 
 /** The same connection; where the broker has no keychain it is given our session, and asked once more. */
