@@ -32,36 +32,22 @@ export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: 
   return `${shown} are signed in there: you will be asked which one ${app} works as, or use --account ACCOUNT.`;
 }
 
-/** Of a request that names an account, and of a sign-in. What isn't text there is no account. */
-interface OfferedAccess {
-  readonly app?: unknown;
-  readonly resource?: unknown;
-  readonly scope?: unknown;
-  readonly account?: unknown;
-}
-
-interface SignedIn {
-  readonly endpoint?: unknown;
-  readonly account?: unknown;
-  readonly state?: unknown;
-}
-
 /** The sign-ins at an endpoint that aren't revoked. */
-export const liveSignIns = <S extends SignedIn>(signIns: readonly S[], endpoint: string): S[] =>
+export const liveSignIns = (signIns: SignIns, endpoint: string): SignIns =>
   signIns.filter((one) => one.endpoint === endpoint && one.state !== 'revoked');
 
 /** For each other account there, the command that allows it instead of the one that the request names. */
 export function otherAccounts(
-  { app, resource, scope, account }: OfferedAccess,
-  signIns: readonly SignedIn[],
+  { app, resource, scope, account }: ResultOf<'request.list'>['requests'][number],
+  signIns: SignIns,
 ): string[] {
-  if (typeof app !== 'string' || typeof resource !== 'string' || typeof account !== 'string') return [];
+  if (app === undefined || resource === undefined || account === undefined) return [];
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const others = new Set(liveSignIns(signIns, endpoint).map((one) => one.account));
-  const scoped = typeof scope === 'string' ? [shellOption('scope', scope)] : [];
+  const scoped = scope === undefined ? [] : [shellOption('scope', scope)];
   const command = ['  keyturn app allow', shellWord(app), shellWord(resource), ...scoped].join(' ');
   return [...others].flatMap((other) =>
-    typeof other === 'string' && other !== account
+    other !== undefined && other !== account
       ? `${command} ${shellOption('account', other)}   as ${quoted(other)} instead`
       : [],
   );
