@@ -5,16 +5,10 @@
  * pinned broker's id. On any failure the key is kept: only a user starts a new pairing. A broker that
  * only took too long is never reported as one that can't be trusted.
  */
+import { constantTimeEqual } from '../base/constant-time.ts';
 import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { startHint } from '../base/private-folder.ts';
-import {
-  brokerProof,
-  clientProof,
-  keyFromText,
-  newNonce,
-  sameProof,
-  transcript,
-} from '../ipc/wire/handshake.ts';
+import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../ipc/wire/handshake.ts';
 import { type Identity, isHelloResult, protocolVersion } from '../ipc/wire/handshake-messages.ts';
 import { isOtherHome } from '../ipc/wire/capabilities.ts';
 import { brokerTimeout } from '../ipc/wire/limits.ts';
@@ -70,7 +64,7 @@ async function authenticate(
   }
   const key = keyFromText(identity.key);
   const t = transcript({ ...offer, helloLine: Buffer.from(line), brokerNonce: offer.nonce });
-  if (!sameProof(brokerProof(key, t), offer.proof)) {
+  if (!constantTimeEqual(brokerProof(key, t), offer.proof)) {
     throw refusal('it did not prove that it holds the key of this pairing', 'The key was kept.');
   }
   if (isOtherHome(offer.capabilities, home)) throw otherHome();

@@ -5,8 +5,8 @@
  * of the proxy, byte by byte: nothing is decoded, and nothing below it is served. The path is compared in constant
  * time.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { constantTimeEqual } from '../base/constant-time.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import type { ProxyEntry } from './messages.ts';
 
@@ -66,16 +66,10 @@ function refusePages(request: IncomingMessage): void {
 function queryAfterPath({ url = '' }: IncomingMessage, { path }: ProxyEntry): string {
   const mark = url.indexOf('?');
   const asked = mark === -1 ? url : url.slice(0, mark);
-  if (isSame(asked, `/${path}/mcp`)) return mark === -1 ? '' : url.slice(mark);
+  if (constantTimeEqual(asked, `/${path}/mcp`)) return mark === -1 ? '' : url.slice(mark);
   throw new HttpRefusal(404, 'not_found', 'there is nothing at this address', {
     hint: '`keyturn proxy list` shows the addresses there are; a rotated one has another path.',
   });
-}
-
-/** Hashed first, so that neither length nor content shows in the time. */
-function isSame(asked: string, expected: string): boolean {
-  const [a, b] = [asked, expected].map((text) => createHash('sha256').update(text).digest());
-  return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
 
 /** An offer of HTTP/2 may be left unanswered (RFC 9110 §7.8), and some clients always make it. */

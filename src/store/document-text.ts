@@ -3,9 +3,10 @@
  *
  * Invariant: only the exact bytes that were written verify. Reading never repairs anything.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
+import { constantTimeEqual } from '../base/constant-time.ts';
 import { unreadableFile } from '../base/private-file.ts';
 import type { ListRules, State } from './list-rules.ts';
 import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
@@ -60,7 +61,7 @@ export function documentText(
   const head = JSON.stringify({ version, home, vault, number, id, after });
   const records = [...state].flatMap(([list, items]) => items.map((item) => lineOf(list, item)));
   const covered = `${head.slice(0, -1)},"records":[\n${records.join(',\n')}\n],\n`;
-  return `${covered}"mac":"${macOf(covered, key).toString('base64url')}"}\n`;
+  return `${covered}"mac":"${macOf(covered, key)}"}\n`;
 }
 
 function lineOf(list: string, item: unknown): string {
@@ -100,7 +101,7 @@ export function readDocument(
   const last = Buffer.from(`"mac":"${mac}"}\n`);
   const covered = bytes.subarray(0, -last.length);
   const isWhole = bytes.subarray(-last.length).equals(last);
-  return { ...head, state, isGenuine: (key) => isWhole && isMacOf(covered, mac, key) };
+  return { ...head, state, isGenuine: (key) => isWhole && constantTimeEqual(mac, macOf(covered, key)) };
 }
 
 function checked(
@@ -114,13 +115,7 @@ function checked(
   return shaped(file, z.record(z.string(), expected), { [list]: items })[list] ?? [];
 }
 
-function isMacOf(covered: Buffer, mac: string, key: KeyObject): boolean {
-  const [expected, found] = [macOf(covered, key), Buffer.from(mac, 'base64url')];
-  // Base64url has several spellings of the same bytes.
-  if (found.toString('base64url') !== mac) return false;
-  return expected.length === found.length && timingSafeEqual(expected, found);
-}
-
-function macOf(covered: string | Buffer, key: KeyObject): Buffer {
-  return createHmac('sha256', key).update(covered).digest();
+/** As text: base64url has several spellings of the same bytes. */
+function macOf(covered: string | Buffer, key: KeyObject): string {
+  return createHmac('sha256', key).update(covered).digest('base64url');
 }

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { untilAborted } from '../../base/abort.ts';
 import { mutex } from '../../base/mutex.ts';
-import { constantTimeEqual } from '../../oauth/base/constant-time.ts';
+import { constantTimeEqual } from '../../base/constant-time.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
 import type { PeerOwner } from '../../base/system/tcp-owner.ts';
 import {

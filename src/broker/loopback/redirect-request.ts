@@ -4,7 +4,7 @@
  * Invariant: only a GET of a page in a tab of its own, with the right Host, path and exactly one state, is one.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { constantTimeEqual } from '../../oauth/base/constant-time.ts';
+import { constantTimeEqual } from '../../base/constant-time.ts';
 
 /** Longest request target we look at: a code and a state are far shorter. */
 const maxTargetLength = 8192;

@@ -7,6 +7,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 
+import { constantTimeEqual } from '../../base/constant-time.ts';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { encodeFrame, FrameReader } from '../wire/framing.ts';
@@ -19,7 +20,6 @@ import {
 } from './broker-handshake.ts';
 import type { NewPairing, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
-import { sameProof } from '../wire/handshake.ts';
 import { requireAppName } from '../wire/app-name.ts';
 import { isHelloParams, isPairParams, isAuthenticateParams, ownerId } from '../wire/handshake-messages.ts';
 import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
@@ -275,7 +275,7 @@ export class Session {
   }
 
   async #authenticate(id: MessageId, params: unknown, expected: ExpectedProof): Promise<void> {
-    if (!isAuthenticateParams(params) || !sameProof(expected.proof, params.proof)) {
+    if (!isAuthenticateParams(params) || !constantTimeEqual(expected.proof, params.proof)) {
       throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
     if (expected.appId !== ownerId) await this.#host.confirmPaired(expected.appId);

@@ -6,7 +6,7 @@
  * client's hello to the byte; the client proves with another (KC) over the same and the broker's
  * proof. So no proof can be replayed, reflected, downgraded or carried to another socket.
  */
-import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 /** 32 fresh random bytes, base64url. */
 export function newNonce(): string {
@@ -78,13 +78,6 @@ export function brokerProof(key: KeyObject, t: Uint8Array): string {
 export function clientProof(key: KeyObject, t: Uint8Array, proofB: string): string {
   const proven = Buffer.concat([t, Buffer.from(`\n${proofB}`)]);
   return hmac(clientKey(key), proven).toString('base64url');
-}
-
-/** Compares two proofs in a time that depends on their length only. */
-export function sameProof(expected: string, received: string): boolean {
-  const a = Buffer.from(expected);
-  const b = Buffer.from(received);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function hmac(key: KeyObject, data: string | Uint8Array): Buffer {

@@ -9,7 +9,7 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, random
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
-import { constantTimeEqual } from '../base/constant-time.ts';
+import { constantTimeEqual } from '../../base/constant-time.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';

@@ -5,9 +5,10 @@
  * authorization in this very browser (spec, Mandatory security requirements 12). The browser shows that by a cookie
  * that no other host can set. A consent serves one authorization.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Interaction, Provider } from 'oidc-provider';
 import { z } from 'zod';
+import { constantTimeEqual } from '../../base/constant-time.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Forwarding, SignInStep } from './accounts/accounts.ts';
 import { errorPage } from './base/pages.ts';
@@ -108,8 +109,7 @@ async function consentOf({ storage, interaction, asked, settings }: ForwardedPar
   const cookie = cookieOf(asked, cookieName(settings));
   const parsed = consentSchema.safeParse((await storage.get(kind, interaction.uid))?.payload);
   if (!parsed.success || cookie === undefined) return undefined;
-  const isSame = timingSafeEqual(Buffer.from(digest(cookie)), Buffer.from(parsed.data.browser));
-  return isSame ? parsed.data : undefined;
+  return constantTimeEqual(digest(cookie), parsed.data.browser) ? parsed.data : undefined;
 }
 
 async function keep(

@@ -5,9 +5,10 @@
  * from a page of ours (the form token, and what the browser says of the sender), and for the authorization that the
  * page showed. Each consent makes a grant of its own.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
+import { constantTimeEqual } from '../../base/constant-time.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Forwarding, SignInStep } from './accounts/accounts.ts';
@@ -273,9 +274,7 @@ function formProblem(
   const { origin = new URL(settings.issuer).origin, 'sec-fetch-site': site = 'same-origin' } = headers;
   if (origin !== new URL(settings.issuer).origin || site !== 'same-origin')
     return 'the form came from a page of another origin than the issuer’s';
-  const expected = Buffer.from(formTokenOf(secret, interaction));
-  const given = Buffer.from(form[tokenField] ?? '');
-  const isGiven = given.length === expected.length && timingSafeEqual(given, expected);
+  const isGiven = constantTimeEqual(form[tokenField] ?? '', formTokenOf(secret, interaction));
   return isGiven ? undefined : `the form lacks the field ${tokenField} (step.formToken) of its page`;
 }
 

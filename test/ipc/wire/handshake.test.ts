@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, test } from 'vitest';
 
+import { constantTimeEqual } from '../../../src/base/constant-time.ts';
 import {
   brokerKey,
   brokerProof,
@@ -12,7 +13,6 @@ import {
   clientProof,
   deriveAppKey,
   keyFromText,
-  sameProof,
   transcript,
 } from '../../../src/ipc/wire/handshake.ts';
 
@@ -108,10 +108,10 @@ test('each home, client and generation has a key of its own', () => {
 
 test('compares proofs by their exact text', () => {
   const proof = Buffer.alloc(32, 3).toString('base64url');
-  expect(sameProof(proof, proof)).toBe(true);
-  expect(sameProof(proof, `${proof}A`)).toBe(false);
-  expect(sameProof(proof, '')).toBe(false);
+  expect(constantTimeEqual(proof, proof)).toBe(true);
+  expect(constantTimeEqual(proof, `${proof}A`)).toBe(false);
+  expect(constantTimeEqual(proof, '')).toBe(false);
   // The last character has two unused bits: another spelling of the same bytes is another text.
   const respelled = `${proof.slice(0, -1)}${proof.endsWith('M') ? 'N' : 'M'}`;
-  expect(sameProof(proof, respelled)).toBe(false);
+  expect(constantTimeEqual(proof, respelled)).toBe(false);
 });
