@@ -13,13 +13,7 @@ import type { ExceptionName, Status } from '../../base/views.ts';
 
 const words = strings.settings;
 
-const names: readonly ExceptionName[] = [
-  'issuer-mismatch',
-  'no-resource',
-  'no-pkce-metadata',
-  'audience',
-  'private-address',
-];
+const names = Object.keys(words.exceptionNames) as ExceptionName[];
 
 export function ExceptionSettings({ status: { exceptions } }: { readonly status: Status }) {
   const all = exceptions.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));

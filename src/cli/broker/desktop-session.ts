@@ -7,20 +7,13 @@
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { hasWslview } from '../../base/wslview.ts';
-import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
 const further = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'] as const;
 
-/** `session` of `vault.unlock`. */
-export interface Session {
-  readonly DBUS_SESSION_BUS_ADDRESS: string;
-  readonly DISPLAY?: string;
-  readonly WAYLAND_DISPLAY?: string;
-  readonly XAUTHORITY?: string;
-  readonly XDG_RUNTIME_DIR?: string;
-}
+type Session = NonNullable<ParamsOf<'vault.unlock'>['session']>;
 
 /** Undefined outside of a desktop session, or where its bus is on no Unix socket. */
 export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
