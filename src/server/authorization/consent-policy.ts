@@ -90,9 +90,11 @@ export async function grantOf(
   if (!asked.success || !client || !account || asksAnew(ctx)) return undefined;
   const resource = resourceOf(settings, asked.data);
   if (!resource) return undefined;
-  const isCovered = await consents.covers(account.accountId, askedConsent(resource, client, asked.data));
-  if (!isCovered) return undefined;
-  return provider.Grant.find(await makeGrant(provider, settings, account.accountId, asked.data));
+  const consent = askedConsent(resource, client, asked.data);
+  if (!(await consents.covers(account.accountId, consent))) return undefined;
+  const grant = await makeGrant(provider, settings, account.accountId, asked.data);
+  // It may have been withdrawn meanwhile.
+  return (await consents.covers(account.accountId, consent)) ? provider.Grant.find(grant) : undefined;
 }
 
 /**

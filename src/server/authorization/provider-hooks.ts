@@ -165,7 +165,7 @@ export function keepErrors(provider: Provider, { clients, issuer }: Settings): v
     if (isLocal(target.href)) return;
     ctx.remove('location');
     const problem = said.get('error_description') ?? 'it has a fault';
-    const words = `The app’s request can’t be served: ${problem}. The app would take the answer at ${target.host}.`;
+    const words = `The app’s request can’t be served: ${problem.replace(/\.$/, '')}. The app would take the answer at ${target.host}.`;
     ctx.status = 400;
     ctx.set(pageHeaders);
     ctx.body = errorPage(said.get('error') ?? 'invalid_request', words, target.href);

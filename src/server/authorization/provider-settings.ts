@@ -88,8 +88,9 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     // Those of the protected servers, so that a registration may name them.
     scopes: ['openid', 'offline_access', ...new Set(resources.flatMap(({ scopes }) => Object.keys(scopes)))],
     claims: { openid: ['sub'] },
-    findAccount: async (_ctx, sub, token) => {
-      if (!(await isAccount(settings, sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
+    findAccount: async ({ oidc }, sub, token) => {
+      if (!(await isAccount(settings, sub))) return undefined;
+      if (await isWithdrawn(consents, sub, token, oidc.entities.Grant)) return undefined;
       if (!(await isGrantLive(accounts, token, errors))) return undefined;
       return { accountId: sub, claims: () => ({ sub }) };
     },
@@ -124,10 +125,18 @@ async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): 
   await grant.save();
 }
 
-/** Whether this token was issued before the account withdrew its consent. Nothing else was issued since then. */
-async function isWithdrawn(consents: Consents, account: string, token: unknown): Promise<boolean> {
+/**
+ * Whether the account withdrew its consent after it gave it. The grant counts: a refresh that is under way at the
+ * withdrawal issues a newer token of the same grant.
+ */
+async function isWithdrawn(
+  consents: Consents,
+  account: string,
+  token: unknown,
+  grant: Grant | undefined,
+): Promise<boolean> {
   const { success, data } = heldToken.safeParse(token);
-  return success && consents.isWithdrawn(account, data.clientId, data.iat);
+  return success && consents.isWithdrawn(account, data.clientId, grant?.iat ?? data.iat);
 }
 
 /** A code or a refresh token. */

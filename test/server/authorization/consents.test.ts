@@ -1,5 +1,5 @@
 /** What people have allowed, and aren't asked again. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
 import { Consents, type AskedConsent } from '../../../src/server/authorization/consents.ts';
 import type { Browser } from '../browser.ts';
@@ -122,6 +122,39 @@ describe('an app that a user has allowed', () => {
     expect((await rig.server.consents('alice')).map(({ clientId }) => clientId)).not.toContain(web);
     expect((await authorize(jar)).consents).toBe(1);
   });
+});
+
+it('AS-29: a refresh that is under way at the withdrawal gives no access that lasts', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+  onTestFinished(() => void vi.useRealTimers());
+  const inner = memoryStorage();
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const storage = {
+    ...inner,
+    async consume(...[kind, ...rest]: Parameters<typeof inner.consume>) {
+      if (kind === 'RefreshToken') {
+        reached.resolve();
+        await released.promise;
+      }
+      return inner.consume(kind, ...rest);
+    },
+  };
+  const rig = await startServer({
+    storage,
+    clients: [{ clientId: web, name: 'Web app', redirectUris: [redirectUri] }],
+  });
+  onTestFinished(() => rig.close());
+  const authorization = authorizationOf(rig, { client_id: web, redirect_uri: redirectUri });
+  const { code } = await walk(rig, authorization);
+  const refresh = async ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
+    tokenFor(rig, refreshOf(body['refresh_token'], { client_id: web }));
+  const underWay = refresh(await tokenFor(rig, exchangeOf(authorization, code)));
+  await reached.promise;
+  await rig.server.withdrawConsent('alice', web);
+  vi.setSystemTime(Date.now() + 2000);
+  released.resolve();
+  expect((await refresh(await underWay)).body['error']).toBe('invalid_grant');
 });
 
 it('a withdrawal concerns earlier answers of one account and one client', async () => {
