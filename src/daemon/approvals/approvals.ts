@@ -17,7 +17,7 @@ import type { Caller } from '../../ipc/server/server.ts';
 import type { AppProcesses } from '../apps/app-processes.ts';
 import { commandApprovalFor } from './widening-methods.ts';
 import type { CommandApprovalParts } from './widening-methods.ts';
-import { keyPermissionChange, permissionChange } from './widening.ts';
+import { keyPlace, permissionChange } from './widening.ts';
 import type { PermissionChange } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
@@ -93,7 +93,7 @@ function permissionChangeOf(
 ): PermissionChange | undefined {
   if (method === 'permission.set') return permissionChange(broker, params as ParamsOf<'permission.set'>);
   if (method === 'apiKey.permission.set')
-    return keyPermissionChange(broker, params as ParamsOf<'apiKey.permission.set'>);
+    return permissionChange(broker, params as ParamsOf<'apiKey.permission.set'>, keyPlace);
   return undefined;
 }
 

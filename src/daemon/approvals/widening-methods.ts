@@ -27,13 +27,7 @@ import { withoutPassword } from '../settings/settings-book.ts';
 import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
 import { checkApiKey } from '../methods/api-key-methods.ts';
-import {
-  denialEndRequest,
-  keyDenialEndRequest,
-  keyPermissionRequest,
-  permissionRequest,
-  requireKey,
-} from './widening.ts';
+import { denialEndRequest, keyPlace, permissionRequest, tokenPlace } from './widening.ts';
 
 export interface CommandApprovalParts {
   readonly broker: Broker;
@@ -58,7 +52,7 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
   'permission.set': ({ broker }, params) => permissionRequest(broker, params),
 
   'permission.revoke': ({ broker }, { app, resource }) =>
-    denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
+    denialEndRequest(broker, broker.parts.apps.resolve(app), tokenPlace(broker, resource)),
 
   'apiKey.set': ({ broker }, params) => {
     const endpoint = checkApiKey(broker, params);
@@ -72,10 +66,10 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     };
   },
 
-  'apiKey.permission.set': ({ broker }, params) => keyPermissionRequest(broker, params),
+  'apiKey.permission.set': ({ broker }, params) => permissionRequest(broker, params, keyPlace),
 
   'apiKey.permission.revoke': ({ broker }, { app, resource }) =>
-    keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
+    denialEndRequest(broker, broker.parts.apps.resolve(app), keyPlace(broker, resource)),
 
   'oauthClient.set': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);

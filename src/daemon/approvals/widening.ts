@@ -10,7 +10,7 @@ import { wholeSeconds } from '../../base/clock.ts';
 import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
-import type { ApiKey } from '../../broker/records/api-key.ts';
+import type { ApiKey, ShownApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
 import { noApiKey } from '../../broker/refusals/refusals.ts';
@@ -18,8 +18,8 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
+/** Those of `apiKey.permission.set` are the same, without scopes and account. */
 type PermissionParams = ParamsOf<'permission.set'>;
-type ApiKeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /** What the user denied an app at an endpoint. */
 interface Denial {
@@ -59,15 +59,35 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
   return key;
 }
 
+/** What a permission is stored under, and what a card shows of that. */
+interface Place {
+  readonly target: string;
+  readonly shown: { readonly endpoint: string; readonly apiKey?: ShownApiKey };
+}
+
+/** Throws `invalid_resource`, and `not_found` where there is no key. */
+type PlaceOf = (broker: Broker, resource: string) => Place;
+
+export const tokenPlace: PlaceOf = (broker, resource) => {
+  const endpoint = broker.canonical(resource);
+  return { target: endpoint, shown: { endpoint } };
+};
+
+/** The API key that the endpoint has now. */
+export const keyPlace: PlaceOf = (broker, resource) => {
+  const key = requireKey(broker, resource);
+  return { target: apiKeyTarget(key), shown: { endpoint: key.endpoint, apiKey: shownApiKey(key) } };
+};
+
 /**
  * What a request would set. An account is added to the present permission: scopes and end that the request leaves out stay what
  * they are. Throws `not_found` for an unknown client or account, and `conflict` if it leaves out the scopes and
  * the permission has run out.
  */
-export function decisionOf(broker: Broker, params: PermissionParams): Permission {
+export function decisionOf(broker: Broker, params: PermissionParams, placeOf = tokenPlace): Permission {
   const { permissions, clock, signIns, apps } = broker.parts;
   const appId = apps.resolve(params.app);
-  const endpoint = broker.canonical(params.resource);
+  const endpoint = placeOf(broker, params.resource).target;
   const createdAt = clock.wall();
   const until = params.until === undefined ? undefined : params.until * 1000;
   const scope = params.scope === undefined ? undefined : parseScope(params.scope);
@@ -107,40 +127,16 @@ export interface PermissionChange {
   readonly expected?: AsRead;
 }
 
-/**
- * The same for the API key that the endpoint has now. What gives no more than the present permission is no change of that: it
- * is valid only while this is unchanged. Throws `not_found` for an unknown client, and where there is no key.
- */
-export function keyPermissionChange(broker: Broker, params: ApiKeyPermissionParams): PermissionChange {
-  const { apps, permissions, clock } = broker.parts;
-  const appId = apps.resolve(params.app);
-  const decided = {
-    appId,
-    endpoint: apiKeyTarget(requireKey(broker, params.resource)),
-    decision: params.decision,
-    createdAt: clock.wall(),
-    ...(params.until === undefined ? {} : { until: params.until * 1000 }),
-  };
-  return widensApiKey(broker, params) ? { decided } : { decided, expected: permissions.asRead(decided) };
-}
-
-/** As `widensPermission`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
-export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): boolean {
-  const { apps, permissions, clock } = broker.parts;
-  const appId = apps.resolve(params.app);
-  const key = requireKey(broker, params.resource);
-  const refused = denialOf(broker, appId, apiKeyTarget(key));
-  if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
-  const held = permissions.find(appId, apiKeyTarget(key), clock.wall());
-  return held?.decision !== 'allow' || !endsBy(params.until, held.until);
-}
-
 /** Throws what `decisionOf` throws. */
-export function permissionChange(broker: Broker, params: PermissionParams): PermissionChange {
-  const decided = decisionOf(broker, params);
+export function permissionChange(
+  broker: Broker,
+  params: PermissionParams,
+  placeOf = tokenPlace,
+): PermissionChange {
+  const decided = decisionOf(broker, params, placeOf);
   const addsAccount = params.account !== undefined && params.decision === 'allow';
   // What gives no more needs no approval, and must not undo what the user decides meanwhile.
-  if (!addsAccount && widensPermission(broker, params)) return { decided };
+  if (!addsAccount && widensPermission(broker, params, placeOf)) return { decided };
   return { decided, expected: broker.parts.permissions.asRead(decided) };
 }
 
@@ -162,13 +158,19 @@ export function requireUnchanged(
  * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
-export function widensPermission(broker: Broker, params: PermissionParams): boolean {
-  const { apps, permissions, clock } = broker.parts;
-  const { app, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
-  const appId = apps.resolve(app);
-  const endpoint = broker.canonical(resource);
-  const decided = decisionOf(broker, params);
-  const wanted = decided.scope;
+export function widensPermission(broker: Broker, params: PermissionParams, placeOf = tokenPlace): boolean {
+  const { permissions, clock } = broker.parts;
+  const {
+    app: _app,
+    resource: _resource,
+    decision,
+    scope: _scope,
+    until: _until,
+    account: _account,
+    ...more
+  } = params;
+  const decided = decisionOf(broker, params, placeOf);
+  const { appId, endpoint, scope: wanted } = decided;
   const until = decided.until === undefined ? undefined : wholeSeconds(decided.until);
   const refused = denialOf(broker, appId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
@@ -188,58 +190,36 @@ export function widensPermission(broker: Broker, params: PermissionParams): bool
  * What the user of the Keyturn app is asked before a permission is set. Undefined: it gives no more than what is allowed
  * already.
  */
-export function permissionRequest(broker: Broker, params: PermissionParams): CommandApproval | undefined {
-  const { appId, endpoint, scope, until } = decisionOf(broker, params);
-  if (!widensPermission(broker, params)) return undefined;
-  if (params.decision === 'deny') return denialEndRequest(broker, appId, endpoint, params.until);
+export function permissionRequest(
+  broker: Broker,
+  params: PermissionParams,
+  placeOf = tokenPlace,
+): CommandApproval | undefined {
+  const { appId, scope, until } = decisionOf(broker, params, placeOf);
+  if (!widensPermission(broker, params, placeOf)) return undefined;
+  const place = placeOf(broker, params.resource);
+  if (params.decision === 'deny') return denialEndRequest(broker, appId, place, params.until);
   const appName = broker.parts.apps.nameOf(appId);
-  return { command: 'allow', appName, endpoint, scope, account: params.account, until };
+  return { command: 'allow', appName, ...place.shown, scope, account: params.account, until };
 }
 
 /** `until`, in seconds: the denial would end then; absent: now. */
 export function denialEndRequest(
   broker: Broker,
   appId: string,
-  endpoint: string,
+  { target, shown }: Place,
   until?: number,
-): Extract<CommandApproval, { readonly command: 'endDenial' }> | undefined {
-  const denial = denialOf(broker, appId, endpoint);
+): CommandApproval | undefined {
+  const denial = denialOf(broker, appId, target);
   if (!denial) return undefined;
   return {
     command: 'endDenial',
     appName: broker.parts.apps.nameOf(appId),
-    endpoint,
+    ...shown,
     scope: denial.scope,
     accounts: denial.accounts,
     until: until && until * 1000,
   };
-}
-
-export function keyPermissionRequest(
-  broker: Broker,
-  params: ApiKeyPermissionParams,
-): CommandApproval | undefined {
-  if (!widensApiKey(broker, params)) return undefined;
-  const key = requireKey(broker, params.resource);
-  const appId = broker.parts.apps.resolve(params.app);
-  if (params.decision === 'deny') return keyDenialEndRequest(broker, appId, key, params.until);
-  return {
-    command: 'allow',
-    appName: broker.parts.apps.nameOf(appId),
-    endpoint: key.endpoint,
-    apiKey: shownApiKey(key),
-    until: params.until && params.until * 1000,
-  };
-}
-
-export function keyDenialEndRequest(
-  broker: Broker,
-  appId: string,
-  key: ApiKey,
-  until?: number,
-): CommandApproval | undefined {
-  const request = denialEndRequest(broker, appId, apiKeyTarget(key), until);
-  return request && { ...request, endpoint: key.endpoint, apiKey: shownApiKey(key) };
 }
 
 /** Absent: not limited to any scopes. */

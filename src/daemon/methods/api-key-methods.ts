@@ -15,7 +15,7 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/discovery.ts';
 import { revokePermission } from './app-methods.ts';
 import type { Handlers } from './services.ts';
-import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
+import { keyPlace, permissionChange, requireKey } from '../approvals/widening.ts';
 
 export const apiKeyMethods = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
@@ -41,7 +41,7 @@ export const apiKeyMethods = {
   },
 
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
-    const { decided, expected } = approved ?? keyPermissionChange(broker, params);
+    const { decided, expected } = approved ?? permissionChange(broker, params, keyPlace);
     // Race: while the card was open, the user may have set another key there, or removed it.
     if (decided.endpoint !== apiKeyTarget(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);

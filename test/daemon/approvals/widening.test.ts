@@ -1,7 +1,14 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { decisionOf, denialEndRequest, widensPermission } from '../../../src/daemon/approvals/widening.ts';
+import {
+  decisionOf,
+  denialEndRequest,
+  keyPlace,
+  permissionRequest,
+  tokenPlace,
+  widensPermission,
+} from '../../../src/daemon/approvals/widening.ts';
 import { signInOf, nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
@@ -123,7 +130,26 @@ describe('a permission for an account', () => {
     const accounts = ['f'.repeat(16)];
     const { broker, appId, other } = await brokerWith({ deniedSignInIds: accounts });
     const request = { command: 'endDenial', appName: 'editor', endpoint, accounts, until: end * 1000 };
-    expect(denialEndRequest(broker, appId, endpoint, end)).toMatchObject(request);
-    expect(denialEndRequest(broker, other, endpoint)).toBeUndefined();
+    const place = tokenPlace(broker, endpoint);
+    expect(denialEndRequest(broker, appId, place, end)).toMatchObject(request);
+    expect(denialEndRequest(broker, other, place)).toBeUndefined();
+  });
+});
+
+describe('a permission for an API key', () => {
+  it('is no wider if it ends no later, and its card shows the key', async () => {
+    const { broker, appId } = await brokerWith();
+    const { apiKeys, permissions } = broker.parts;
+    const { id } = await apiKeys.set({ endpoint, header: 'X-Key' }, 'value', { setAt: 0 });
+    const { scope: _, ...asked } = wanted;
+    const card = { command: 'allow', appName: 'editor', endpoint, apiKey: { header: 'X-Key' } };
+    expect(permissionRequest(broker, asked, keyPlace)).toMatchObject({ ...card, until: asked.until * 1000 });
+    const held = { appId, endpoint: `key:${id}`, createdAt: 0 };
+    await permissions.set({ ...held, decision: 'allow', until: end * 1000 });
+    expect(permissionRequest(broker, { ...asked, until: end }, keyPlace)).toBeUndefined();
+    expect(widensPermission(broker, { ...asked, until: end + 1 }, keyPlace)).toBe(true);
+    await permissions.set({ ...held, decision: 'deny' });
+    const denied = { ...asked, decision: 'deny' as const };
+    expect(permissionRequest(broker, denied, keyPlace)).toMatchObject({ ...card, command: 'endDenial' });
   });
 });
