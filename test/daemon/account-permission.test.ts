@@ -33,7 +33,8 @@ async function asked() {
   const set = asOwner(rig, { approve: rig.approve })('permission.set', adding);
   set.catch(() => undefined);
   const { id, question } = await rig.question('command');
-  expect(question).toMatchObject({ request: { scope: ['read'], until: rig.until, account: 'work' } });
+  const until = Math.floor(rig.until / 1000);
+  expect(question).toMatchObject({ request: { scope: 'read', until, account: 'work' } });
   return { ...rig, set, approve: () => rig.parts.approvalRequests.answer(id, 'approve') };
 }
 

@@ -2,91 +2,7 @@
 import type { AppProcessView } from './app-process.ts';
 import type { ShownApiKey } from '../records/api-key.ts';
 import type { ForwardOrigin } from '../records/app.ts';
-import type { ExceptionName } from '../records/exception.ts';
-import type { SignInDetails, SignInMethod } from './starter.ts';
-
-/** What a command of the user would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
-export type CommandApproval =
-  | {
-      readonly command: 'allow';
-      readonly appName: string;
-      readonly endpoint: string;
-      /** Absent: the scopes that the user consents to at the issuer. */
-      readonly scope?: readonly string[];
-      /** Absent: the accounts that the app uses there stay the same. */
-      readonly account?: string;
-      /** Milliseconds since 1970; absent: until the user ends it. */
-      readonly until?: number;
-      /** It is about the endpoint's API key, and about no token. */
-      readonly apiKey?: ShownApiKey;
-    }
-  | {
-      /** An API key would be set. The key itself isn't here. */
-      readonly command: 'apiKey';
-      readonly endpoint: string;
-      readonly apiKey: ShownApiKey;
-      /** True if a key there ends: its value, or its header as well. */
-      readonly replaces: boolean;
-      /** Keyturn would not ask whether the server offers a sign-in. */
-      readonly isUnchecked?: true;
-    }
-  | {
-      readonly command: 'oauthClient';
-      readonly issuer: string;
-      readonly clientId: string;
-      readonly grantType?: 'authorization_code' | 'client_credentials' | 'id-jag' | 'jwt-bearer';
-      readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
-      readonly redirectUri?: string;
-      /** For id-jag: the issuer URL of the identity provider. */
-      readonly idp?: string;
-      /** For jwt-bearer: the place of the assertion, or the command that prints it. */
-      readonly assertion?: string;
-      /** True if this removes a client that the user entered for that issuer. */
-      readonly replaces: boolean;
-    }
-  | {
-      readonly command: 'endDenial';
-      readonly appName: string;
-      readonly endpoint: string;
-      /** The denied scopes and accounts; without either, everything was denied. */
-      readonly scope?: readonly string[];
-      readonly accounts?: readonly string[];
-      /** When the denial would end, in milliseconds since 1970; absent: now. */
-      readonly until?: number;
-      /** It is about the endpoint's API key, and about no token. */
-      readonly apiKey?: ShownApiKey;
-    }
-  | {
-      readonly command: 'signIn';
-      readonly endpoint: string;
-      readonly method: SignInMethod;
-      readonly issuer?: string;
-      readonly account?: string;
-      readonly scope?: readonly string[];
-      /** Keyturn would register a new client there, even if it has one. */
-      readonly isNewClient?: true;
-    }
-  | {
-      readonly command: 'proxy';
-      readonly endpoint: string;
-      readonly name: string;
-    }
-  | {
-      /** Apps elsewhere could ask for tokens of these servers. */
-      readonly command: 'forward';
-      readonly forward: ForwardOrigin;
-      readonly endpoints: readonly string[];
-      /** Milliseconds since 1970. */
-      readonly until: number;
-    }
-  | { readonly command: 'exception'; readonly server: string; readonly exception: ExceptionName }
-  | {
-      readonly command: 'settings';
-      readonly name: string;
-      /** The value as it may be shown; absent: the setting is unset. */
-      readonly value?: string | number | boolean;
-    }
-  | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
+import type { SignInDetails } from './starter.ts';
 
 /** The sign-in whose tokens an approval would give the app. */
 export interface OfferedSignIn {
@@ -235,7 +151,8 @@ export type Question =
     }
   | {
       readonly kind: 'command';
-      readonly request: CommandApproval;
+      /** What the command would widen, as the daemon's list shows it (daemon/approvals/). Nothing here reads it. */
+      readonly request: object;
       /** The process that runs the command, at the time of its question. */
       readonly appProcess: AppProcessView;
     };

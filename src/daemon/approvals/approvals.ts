@@ -6,11 +6,11 @@
  * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
  * denied card makes the next one wait longer, so that no app can fill the screen with cards.
  */
+import type { AuditRow } from '../../audit/audit-row.ts';
 import type { Verdict } from '../../broker/approval-requests/answer.ts';
 import { RequestWaits } from '../../broker/consent/request-waits.ts';
 import { askUser } from '../../broker/approval-requests/approval-requests.ts';
 import type { Broker } from '../../broker/broker.ts';
-import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
@@ -18,7 +18,7 @@ import type { AppProcesses } from '../apps/app-processes.ts';
 import { commandApprovalFor } from './widening-methods.ts';
 import type { CommandApprovalParts } from './widening-methods.ts';
 import { keyPlace, permissionChange } from './widening.ts';
-import type { PermissionChange } from './widening.ts';
+import type { CommandApproval, PermissionChange } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const waitKey = 'command';
@@ -98,28 +98,14 @@ function permissionChangeOf(
 }
 
 /** The row says so where it is about an API key. */
-function commandName(request: CommandApproval): string {
-  const isAboutKey = (request.command === 'allow' || request.command === 'endDenial') && request.apiKey;
-  return isAboutKey ? `${request.command} key` : request.command;
+function commandName({ command, apiKey }: CommandApproval): string {
+  return apiKey && command !== 'apiKey' ? `${command} key` : command;
 }
 
-function placeOf(request: CommandApproval): { app?: string; endpoint?: string; issuer?: string } {
-  switch (request.command) {
-    case 'allow':
-    case 'endDenial':
-      return { app: request.appName, endpoint: request.endpoint };
-    case 'apiKey':
-    case 'proxy':
-      return { endpoint: request.endpoint };
-    case 'signIn':
-      return { endpoint: request.endpoint, issuer: request.issuer };
-    case 'oauthClient':
-      return { issuer: request.issuer };
-    case 'exception':
-      return { endpoint: request.server };
-    default:
-      return {};
-  }
+function placeOf(request: CommandApproval): Pick<AuditRow, 'app' | 'endpoint' | 'issuer'> {
+  const { command, app, resource, server, issuer } = request;
+  // A new proxy is no app yet.
+  return { app: command === 'proxy' ? undefined : app, endpoint: resource ?? server, issuer };
 }
 
 function notApproved(verdict: Verdict): KeyturnError {

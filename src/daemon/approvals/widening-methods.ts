@@ -9,7 +9,7 @@
 import type { Broker } from '../../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import type { Proxies } from '../../broker/records/proxy.ts';
-import type { CommandApproval } from '../../broker/approval-requests/question.ts';
+import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { alwaysWidens, isWidening, methodRow } from '../../ipc/protocol/methods.ts';
 import type {
@@ -18,7 +18,7 @@ import type {
   ParamsOf,
   WideningMethod,
 } from '../../ipc/protocol/methods.ts';
-import { parseScope } from '../../oauth/base/scope.ts';
+import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { checkRegistration, enteredFor } from '../methods/registration-entry.ts';
 import type { Forwards } from '../forwards/forwards.ts';
@@ -28,6 +28,7 @@ import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
 import { checkApiKey } from '../methods/api-key-methods.ts';
 import { denialEndRequest, keyPlace, permissionRequest, tokenPlace } from './widening.ts';
+import type { CommandApproval } from './widening.ts';
 
 export interface CommandApprovalParts {
   readonly broker: Broker;
@@ -59,10 +60,10 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     const { header, scheme, unchecked } = params;
     return {
       command: 'apiKey',
-      endpoint,
+      resource: endpoint,
       apiKey: { header, scheme },
       replaces: broker.parts.apiKeys.for(endpoint) !== undefined,
-      isUnchecked: unchecked,
+      unchecked,
     };
   },
 
@@ -91,12 +92,12 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
     return {
       command: 'signIn',
-      endpoint: broker.exact(resource),
+      resource: broker.exact(resource),
       method,
       issuer: issuer && spelled(issuer),
       account,
-      scope: scope === undefined ? undefined : parseScope(scope),
-      isNewClient: newClient,
+      scope: scope && formatScope(parseScope(scope)),
+      newClient,
     };
   },
 
@@ -108,8 +109,11 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
 
   'proxy.add': ({ broker, proxies }, { resource, name, port }) => {
     const endpoint = broker.exact(resource);
-    const called = newProxyName(broker.parts, proxies, { endpoint, name, port });
-    return { command: 'proxy', endpoint, name: called };
+    return {
+      command: 'proxy',
+      resource: endpoint,
+      app: newProxyName(broker.parts, proxies, { endpoint, name, port }),
+    };
   },
 
   'forward.open': ({ broker, forwards }, params) => {
@@ -118,15 +122,15 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     return {
       command: 'forward',
       forward: { label, hostKey },
-      endpoints: resources.map((resource) => broker.canonical(resource)),
-      until: broker.parts.clock.wall() + lifetime * 1000,
+      resources: resources.map((resource) => broker.canonical(resource)),
+      until: wholeSeconds(broker.parts.clock.wall() + lifetime * 1000),
     };
   },
 
   'settings.set': ({ checkSetting }, params) => {
     const { name, value } = checkSetting(params.name, params.value);
     refuseUnshowable(name, value);
-    return { command: 'settings', name, value: withoutPassword(value) };
+    return { command: 'settings', setting: { name, value: withoutPassword(value) } };
   },
 
   'vault.unlock': () => ({ command: 'unlock' }),

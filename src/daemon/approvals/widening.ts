@@ -8,15 +8,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
-import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
-import type { ApiKey, ShownApiKey } from '../../broker/records/api-key.ts';
+import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
 import { noApiKey } from '../../broker/refusals/refusals.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
-import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import { formatScope, isWithin, parseScope, union } from '../../oauth/base/scope.ts';
+
+type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
+
+/** What a command would widen, in the wire's words. A secret that belongs to it (a client secret, a passphrase) isn't here. */
+export type CommandApproval = Partial<ApprovalRequestAnswer> & {
+  readonly command: NonNullable<ApprovalRequestAnswer['command']>;
+};
 
 /** Those of `apiKey.permission.set` are the same, without scopes and account. */
 type PermissionParams = ParamsOf<'permission.set'>;
@@ -62,7 +68,7 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
 /** What a permission is stored under, and what a card shows of that. */
 interface Place {
   readonly target: string;
-  readonly shown: { readonly endpoint: string; readonly apiKey?: ShownApiKey };
+  readonly shown: Pick<ApprovalRequestAnswer, 'resource' | 'apiKey'>;
 }
 
 /** Throws `invalid_resource`, and `not_found` where there is no key. */
@@ -70,13 +76,13 @@ type PlaceOf = (broker: Broker, resource: string) => Place;
 
 export const tokenPlace: PlaceOf = (broker, resource) => {
   const endpoint = broker.canonical(resource);
-  return { target: endpoint, shown: { endpoint } };
+  return { target: endpoint, shown: { resource: endpoint } };
 };
 
 /** The API key that the endpoint has now. */
 export const keyPlace: PlaceOf = (broker, resource) => {
   const key = requireKey(broker, resource);
-  return { target: apiKeyTarget(key), shown: { endpoint: key.endpoint, apiKey: shownApiKey(key) } };
+  return { target: apiKeyTarget(key), shown: { resource: key.endpoint, apiKey: shownApiKey(key) } };
 };
 
 /**
@@ -199,8 +205,14 @@ export function permissionRequest(
   if (!widensPermission(broker, params, placeOf)) return undefined;
   const place = placeOf(broker, params.resource);
   if (params.decision === 'deny') return denialEndRequest(broker, appId, place, params.until);
-  const appName = broker.parts.apps.nameOf(appId);
-  return { command: 'allow', appName, ...place.shown, scope, account: params.account, until };
+  return {
+    command: 'allow',
+    app: broker.parts.apps.nameOf(appId),
+    ...place.shown,
+    scope: scope && formatScope(scope),
+    account: params.account,
+    until: until && wholeSeconds(until),
+  };
 }
 
 /** `until`, in seconds: the denial would end then; absent: now. */
@@ -214,11 +226,11 @@ export function denialEndRequest(
   if (!denial) return undefined;
   return {
     command: 'endDenial',
-    appName: broker.parts.apps.nameOf(appId),
+    app: broker.parts.apps.nameOf(appId),
     ...shown,
-    scope: denial.scope,
+    scope: denial.scope && formatScope(denial.scope),
     accounts: denial.accounts,
-    until: until && until * 1000,
+    until,
   };
 }
 

@@ -11,11 +11,12 @@ import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
 import type { ApprovalRequest } from '../../broker/approval-requests/approval-requests.ts';
-import type { CommandApproval, OfferedSignIn, Question } from '../../broker/approval-requests/question.ts';
+import type { OfferedSignIn, Question } from '../../broker/approval-requests/question.ts';
 import { approvalRequest } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
+import type { CommandApproval } from '../approvals/widening.ts';
 import { spelled } from '../system/spelling.ts';
 
 /** The facts only; the functions of a client process stay here. */
@@ -91,7 +92,11 @@ export function approvalRequestAnswer(
     case 'settings':
       return { ...card, settings: question.settings, allowed: question.allowed };
     case 'command':
-      return { ...card, appProcess: processAnswer(question.appProcess), ...requestAnswer(question.request) };
+      return {
+        ...card,
+        appProcess: processAnswer(question.appProcess),
+        ...(question.request as CommandApproval),
+      };
   }
 }
 
@@ -155,59 +160,4 @@ function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<ApprovalReque
     tokenType: isKeyBound ? 'DPoP' : 'Bearer',
     accounts: isAboutAccountOnly ? otherAccounts : undefined,
   };
-}
-
-function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer> {
-  const { command } = request;
-  switch (command) {
-    case 'allow':
-    case 'endDenial':
-      return {
-        command,
-        app: request.appName,
-        resource: request.endpoint,
-        scope: request.scope && formatScope(request.scope),
-        apiKey: request.apiKey,
-        account: request.command === 'allow' ? request.account : undefined,
-        accounts: request.command === 'endDenial' ? request.accounts : undefined,
-        until: request.until && wholeSeconds(request.until),
-      };
-    case 'apiKey':
-      return {
-        command,
-        resource: request.endpoint,
-        apiKey: request.apiKey,
-        replaces: request.replaces,
-        unchecked: request.isUnchecked,
-      };
-    case 'oauthClient':
-      return request;
-    case 'signIn':
-      return {
-        command,
-        resource: request.endpoint,
-        method: request.method,
-        issuer: request.issuer,
-        account: request.account,
-        scope: request.scope && formatScope(request.scope),
-        newClient: request.isNewClient,
-      };
-    case 'proxy':
-      return { command, resource: request.endpoint, app: request.name };
-    case 'forward': {
-      const { forward, endpoints, until } = request;
-      return { command, forward, resources: endpoints, until: wholeSeconds(until) };
-    }
-    case 'exception':
-      return { command, server: request.server, exception: request.exception };
-    case 'settings': {
-      const { name, value } = request;
-      return { command, setting: { name, value } };
-    }
-    case 'unlock':
-    case 'passphrase':
-    case 'backup':
-    case 'resume':
-      return { command };
-  }
 }

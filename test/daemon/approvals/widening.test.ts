@@ -129,7 +129,7 @@ describe('a permission for an account', () => {
   it('needs a question if it ends an earlier denial of accounts', async () => {
     const accounts = ['f'.repeat(16)];
     const { broker, appId, other } = await brokerWith({ deniedSignInIds: accounts });
-    const request = { command: 'endDenial', appName: 'editor', endpoint, accounts, until: end * 1000 };
+    const request = { command: 'endDenial', app: 'editor', resource: endpoint, accounts, until: end };
     const place = tokenPlace(broker, endpoint);
     expect(denialEndRequest(broker, appId, place, end)).toMatchObject(request);
     expect(denialEndRequest(broker, other, place)).toBeUndefined();
@@ -142,8 +142,8 @@ describe('a permission for an API key', () => {
     const { apiKeys, permissions } = broker.parts;
     const { id } = await apiKeys.set({ endpoint, header: 'X-Key' }, 'value', { setAt: 0 });
     const { scope: _, ...asked } = wanted;
-    const card = { command: 'allow', appName: 'editor', endpoint, apiKey: { header: 'X-Key' } };
-    expect(permissionRequest(broker, asked, keyPlace)).toMatchObject({ ...card, until: asked.until * 1000 });
+    const card = { command: 'allow', app: 'editor', resource: endpoint, apiKey: { header: 'X-Key' } };
+    expect(permissionRequest(broker, asked, keyPlace)).toMatchObject({ ...card, until: asked.until });
     const held = { appId, endpoint: `key:${id}`, createdAt: 0 };
     await permissions.set({ ...held, decision: 'allow', until: end * 1000 });
     expect(permissionRequest(broker, { ...asked, until: end }, keyPlace)).toBeUndefined();
