@@ -104,6 +104,19 @@ export async function publishedMetadata(
   );
 }
 
+/**
+ * The metadata that names this very issuer, byte for byte. Undefined: it publishes none. Throws issuer_mismatch,
+ * metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
+ */
+export async function metadataOfIssuer(issuer: string, http: Http): Promise<FoundDocument | undefined> {
+  const locations = authorizationServerLocations(requireIssuer(issuer, http));
+  const needed = { field: 'issuer', values: [issuer] };
+  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable');
+  if (typeof found === 'string') return undefined;
+  requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
+  return found;
+}
+
 /** RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte. */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
@@ -162,7 +175,7 @@ export function processAuthorizationServer(
 }
 
 /** RFC 8414 §3.3: identical as strings, or the document MUST NOT be used. */
-export function requireExpectedIssuer(
+function requireExpectedIssuer(
   { identifier, issuers }: ExpectedIssuer,
   json: JsonObject,
   exceptions: Exceptions,

@@ -13,16 +13,10 @@ import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
-import {
-  authorizationServerLocations,
-  requireExpectedIssuer,
-  requireIssuer,
-  tokenExchange,
-} from '../discovery/authorization-server.ts';
+import { metadataOfIssuer, tokenExchange } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
-import { firstMetadata } from '../discovery/metadata-document.ts';
 import { shownText } from '../base/oauth-error.ts';
 import { jwtPart } from '../base/json-object.ts';
 import { scopeParameter } from '../base/scope.ts';
@@ -38,15 +32,11 @@ const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
 /**
  * The identity provider's token endpoint. No browser opens a page of the identity provider, so it needs neither PKCE
- * nor an authorization endpoint here. Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable
- * (authorization_server_unreachable).
+ * nor an authorization endpoint here. Throws as `metadataOfIssuer`, and metadata_invalid if there is none.
  */
 export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {
-  const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const needed = { field: 'issuer', values: [issuer] };
-  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable');
-  if (typeof found === 'string') throw incomplete(issuer, 'it publishes none');
-  requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
+  const found = await metadataOfIssuer(issuer, http);
+  if (found === undefined) throw incomplete(issuer, 'it publishes none');
   return { issuer, tokenEndpoint: tokenEndpointOf(issuer, found.json, http), metadata: found.json };
 }
 

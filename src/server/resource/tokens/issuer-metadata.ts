@@ -8,12 +8,7 @@
 import { z } from 'zod';
 import { RuleRefusal } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
-import {
-  authorizationServerLocations,
-  requireExpectedIssuer,
-  requireIssuer,
-} from '../../../oauth/discovery/authorization-server.ts';
-import { firstMetadata } from '../../../oauth/discovery/metadata-document.ts';
+import { metadataOfIssuer } from '../../../oauth/discovery/authorization-server.ts';
 
 export interface IssuerMetadata {
   readonly jwksUri?: string;
@@ -29,11 +24,8 @@ const schema = z.looseObject({
 
 /** Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable. */
 export async function issuerMetadata(issuer: string, http: Http): Promise<IssuerMetadata> {
-  const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const needed = { field: 'issuer', values: [issuer] };
-  const found = await firstMetadata(locations, needed, http, 'authorization_server_unreachable');
-  if (typeof found === 'string') throw invalid('is missing');
-  requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
+  const found = await metadataOfIssuer(issuer, http);
+  if (found === undefined) throw invalid('is missing');
   const parsed = schema.safeParse(found.json);
   if (!parsed.success) throw invalid('has a wrong form');
   const { jwks_uri: jwksUri, introspection_endpoint: introspectionEndpoint } = parsed.data;
