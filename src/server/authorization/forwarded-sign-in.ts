@@ -6,116 +6,103 @@
  * that no other host can set. A consent serves one authorization.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Interaction, Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { constantTimeEqual } from '../../base/constant-time.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { Forwarding, SignInStep } from './accounts/accounts.ts';
+import type { Forwarding } from './accounts/accounts.ts';
 import { errorPage } from './base/pages.ts';
 import { makeGrant, scopesOf } from './consent-policy.ts';
 import type { AuthorizationParameters } from './consent-policy.ts';
 import type { Settings } from './options.ts';
-
-type InteractionResult = Parameters<Provider['interactionFinished']>[2];
-
-export interface ForwardedParts {
-  readonly settings: Settings;
-  readonly storage: Storage;
-  readonly forwarding: Forwarding;
-  readonly provider: Provider;
-  readonly interaction: Interaction;
-  readonly asked: SignInStep;
-  readonly parameters: AuthorizationParameters;
-  /** Shows the consent page, with this cookie. */
-  readonly showConsent: (cookie: string) => Promise<void>;
-  readonly showPage: (status: number, page: string) => void;
-  readonly redirect: (location: string) => void;
-  readonly finish: (result: InteractionResult) => Promise<void>;
-}
+import { finish, send, sendOn, signInStepOf } from './step.ts';
+import type { Step } from './step.ts';
 
 const kind = 'ForwardConsent';
 
 const consentSchema = z.object({ browser: z.string(), isAllowed: z.boolean() });
 
-/** Shows the page, takes its answer, or takes the other server's answer. */
-export async function answerForwarded(parts: ForwardedParts): Promise<void> {
-  const { asked, settings, parameters } = parts;
-  const isAnswer = asked.query.has('state');
-  if (asked.form === undefined && !isAnswer) return ask(parts);
-  const consent = await consentOf(parts);
+/** Shows the page by `showConsent`, takes its answer, or takes the other server's answer. */
+export async function answerForwarded(
+  step: Step,
+  forwarding: Forwarding,
+  parameters: AuthorizationParameters,
+  showConsent: () => Promise<void>,
+): Promise<void> {
+  const { settings, response, form } = step;
+  const isAnswer = signInStepOf(step).query.has('state');
+  if (form === undefined && !isAnswer) return ask(step, showConsent);
+  const consent = await consentOf(step);
   // Two tabs that were opened at once got a cookie each, and the browser keeps one: this tab asks again.
-  if (consent === undefined && !isAnswer && cookieOf(asked, cookieName(settings)) !== undefined)
-    return ask(parts);
+  if (consent === undefined && !isAnswer && cookieOf(step) !== undefined) return ask(step, showConsent);
   if (consent === undefined || (isAnswer && !consent.isAllowed)) {
     const said = 'This browser did not allow the app, so nothing was sent on.';
-    return parts.showPage(403, errorPage('access_denied', said));
+    return send(response, 403, errorPage('access_denied', said));
   }
   const facts = { clientId: parameters.client_id };
-  if (asked.form?.['decision'] === 'deny') {
+  if (form?.['decision'] === 'deny') {
     settings.onEvent({ kind: 'denied', ...facts });
-    return parts.finish({ error: 'access_denied', error_description: 'the user denied the request' });
+    return finish(step, { error: 'access_denied', error_description: 'the user denied the request' });
   }
-  if (asked.form !== undefined) {
-    if (asked.form['decision'] !== 'allow') return ask(parts);
-    await keep(parts, { ...consent, isAllowed: true });
+  if (form !== undefined) {
+    if (form['decision'] !== 'allow') return ask(step, showConsent);
+    await keep(step, { ...consent, isAllowed: true });
     settings.onEvent({ kind: 'consented', ...facts });
   }
-  await signIn(parts);
+  await signIn(step, forwarding, parameters);
 }
 
-async function ask(parts: ForwardedParts): Promise<void> {
-  const { settings, asked } = parts;
-  const name = cookieName(settings);
+async function ask(step: Step, showConsent: () => Promise<void>): Promise<void> {
+  const name = cookieName(step.settings);
   // One for all tabs of a browser: a second authorization must not end the first.
-  const known = cookieOf(asked, name);
-  const value = known ?? randomBytes(32).toString('base64url');
-  await keep(parts, { browser: digest(value), isAllowed: false });
+  const value = cookieOf(step) ?? randomBytes(32).toString('base64url');
+  await keep(step, { browser: digest(value), isAllowed: false });
   const secure = name.startsWith('__Host-') ? '; Secure' : '';
-  await parts.showConsent(`${name}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`);
+  step.response.setHeader('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`);
+  await showConsent();
 }
 
-async function signIn(parts: ForwardedParts): Promise<void> {
-  const { forwarding, asked, parameters, provider, settings } = parts;
+async function signIn(
+  step: Step,
+  forwarding: Forwarding,
+  parameters: AuthorizationParameters,
+): Promise<void> {
+  const { settings, response, provider } = step;
   const clientId = parameters.client_id;
-  const result = await forwarding.signIn(asked, { clientId, scopes: scopesOf(parameters) });
-  if ('page' in result) return parts.showPage(result.status ?? 200, result.page);
-  if ('redirect' in result) return parts.redirect(result.redirect);
+  const result = await forwarding.signIn(signInStepOf(step), { clientId, scopes: scopesOf(parameters) });
+  if ('page' in result) return send(response, result.status ?? 200, result.page);
+  if ('redirect' in result) return sendOn(response, result.redirect);
   if ('error' in result) {
     const { error, description, problem } = result;
-    return parts.finish({ error, error_description: description, problem });
+    return finish(step, { error, error_description: description, problem });
   }
   const { account, scopes } = result;
-  const grantId = await makeGrant(provider, settings, account, parameters, scopes);
+  const grantId = await makeGrant(provider(), settings, account, parameters, scopes);
   await result.bind(grantId);
   settings.onEvent({ kind: 'signed_in', account, clientId });
-  await leaveOtherAccount(parts, account);
-  await parts.finish({ login: { accountId: account, remember: false }, consent: { grantId } });
+  await leaveOtherAccount(step, account);
+  await finish(step, { login: { accountId: account, remember: false }, consent: { grantId } });
 }
 
 /** A browser that was here as somebody else: the provider would ask the user to sign out first. */
-async function leaveOtherAccount({ provider, interaction }: ForwardedParts, account: string): Promise<void> {
+async function leaveOtherAccount({ provider, interaction }: Step, account: string): Promise<void> {
   const { session } = interaction;
   if (session === undefined || session.accountId === account) return;
-  const known = await provider.Session.findByUid(session.uid);
+  const known = await provider().Session.findByUid(session.uid);
   await known?.destroy();
-  const kept = await provider.Interaction.find(interaction.uid);
+  const kept = await provider().Interaction.find(interaction.uid);
   if (!kept) return;
   delete kept.session;
   await kept.save(kept.exp - Math.floor(Date.now() / 1000));
 }
 
 /** What this browser answered; undefined: nothing. */
-async function consentOf({ storage, interaction, asked, settings }: ForwardedParts) {
-  const cookie = cookieOf(asked, cookieName(settings));
-  const parsed = consentSchema.safeParse((await storage.get(kind, interaction.uid))?.payload);
+async function consentOf(step: Step) {
+  const cookie = cookieOf(step);
+  const parsed = consentSchema.safeParse((await step.storage.get(kind, step.interaction.uid))?.payload);
   if (!parsed.success || cookie === undefined) return undefined;
   return constantTimeEqual(digest(cookie), parsed.data.browser) ? parsed.data : undefined;
 }
 
-async function keep(
-  { storage, interaction }: ForwardedParts,
-  consent: z.infer<typeof consentSchema>,
-): Promise<void> {
+async function keep({ storage, interaction }: Step, consent: z.infer<typeof consentSchema>): Promise<void> {
   await storage.put(kind, interaction.uid, { payload: consent, expiresAt: interaction.exp });
 }
 
@@ -124,7 +111,8 @@ function cookieName({ issuer }: Settings): string {
   return issuer.startsWith('https:') ? '__Host-keyturn-consent' : 'keyturn-consent';
 }
 
-function cookieOf({ request }: SignInStep, name: string): string | undefined {
+function cookieOf({ request, settings }: Step): string | undefined {
+  const name = cookieName(settings);
   const found = (request.headers.cookie ?? '')
     .split(';')
     .map((each) => each.trim())

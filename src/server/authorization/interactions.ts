@@ -5,42 +5,23 @@
  * from a page of ours (the form token, and what the browser says of the sender), and for the authorization that the
  * page showed. Each consent makes a grant of its own.
  */
-import { createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Client, Interaction, Provider } from 'oidc-provider';
+import type { Client, Interaction } from 'oidc-provider';
 import { constantTimeEqual } from '../../base/constant-time.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { Forwarding, SignInStep } from './accounts/accounts.ts';
-import type { ResourceOptions, Settings } from './options.ts';
+import type { Forwarding } from './accounts/accounts.ts';
+import type { ResourceOptions } from './options.ts';
 import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
 import type { AuthorizationParameters } from './consent-policy.ts';
-import type { Consents } from './consents.ts';
-import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
+import { consentPage, errorPage } from './base/pages.ts';
 import { answerForwarded } from './forwarded-sign-in.ts';
-import { defaultScopesOf, isAccount, pathOf } from './provider-settings.ts';
+import { defaultScopesOf, isAccount } from './provider-settings.ts';
 import { isLocal } from './clients/redirect.ts';
+import { actionOf, finish, formTokenOf, send, sendOn, signInStepOf, tokenField } from './step.ts';
+import type { InteractionParts, Step } from './step.ts';
 
 /** Bytes. A form of ours holds a few short fields. */
 const maxFormLength = 8192;
-
-const tokenField = 'form_token';
-
-export interface InteractionParts {
-  readonly settings: Settings;
-  readonly provider: () => Provider;
-  readonly storage: Storage;
-  readonly consents: Consents;
-  /** For form tokens. */
-  readonly secret: string;
-}
-
-interface Step extends InteractionParts {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly interaction: Interaction;
-  readonly form: Readonly<Record<string, string>> | undefined;
-}
 
 /** Serves `/interaction/…`. A request that belongs to no waiting authorization gets a page that says so. */
 export async function answerInteraction(
@@ -72,40 +53,10 @@ export async function answerInteraction(
 
 /** Consent and sign-in in one, for accounts of another authorization server. */
 async function forward(step: Step, forwarding: Forwarding): Promise<void> {
-  const { settings, response, interaction, storage } = step;
   const question = await questionOf(step);
   if (!question) return;
-  await answerForwarded({
-    settings,
-    storage,
-    forwarding,
-    provider: step.provider(),
-    interaction,
-    asked: signInStepOf(step),
-    parameters: question.asked,
-    showConsent: (cookie) => {
-      response.setHeader('set-cookie', cookie);
-      return showConsent(step, question, { nextHost: forwarding.host });
-    },
-    showPage: (status, page) => send(response, status, page),
-    redirect: (location) => sendOn(response, location),
-    finish: async (result) => finish(step, result),
-  });
-}
-
-function signInStepOf(step: Step): SignInStep {
-  const { settings, request, interaction, form } = step;
-  return {
-    request,
-    form,
-    action: actionOf(step),
-    formToken: [tokenField, formTokenOf(step.secret, interaction)],
-    interaction: interaction.uid,
-    issuer: settings.issuer,
-    query: new URL(request.url ?? '/', settings.issuer).searchParams,
-    isAnew: interaction.prompt.reasons.some((reason) => reason !== 'no_session'),
-    ...memoryOf(step),
-  };
+  const ask = async (): Promise<void> => showConsent(step, question, { nextHost: forwarding.host });
+  await answerForwarded(step, forwarding, question.asked, ask);
 }
 
 async function signIn(step: Step): Promise<void> {
@@ -128,18 +79,6 @@ async function signIn(step: Step): Promise<void> {
     await step.storage.put(nameKind, result.account, { payload: { name: result.name }, expiresAt });
   }
   await finish(step, { login: { accountId: result.account } });
-}
-
-/** What a kind of accounts remembers between two requests of one sign-in. */
-function memoryOf({ storage, settings, interaction: { uid, exp } }: Step): Pick<SignInStep, 'keep' | 'take'> {
-  const kind = 'SignIn';
-  return {
-    keep: async (payload) => storage.put(kind, uid, { payload, expiresAt: exp }),
-    async take() {
-      const isFirst = await storage.consume(kind, uid, Math.floor(settings.now() / 1000));
-      return isFirst ? (await storage.get(kind, uid))?.payload : undefined;
-    },
-  };
 }
 
 const nameKind = 'AccountName';
@@ -248,21 +187,6 @@ function documentHostOf({ clientId }: Client): string | undefined {
   return clientId.startsWith('https://') ? URL.parse(clientId)?.host : undefined;
 }
 
-async function finish(step: Step, result: Parameters<Provider['interactionFinished']>[2]): Promise<void> {
-  await step
-    .provider()
-    .interactionFinished(step.request, step.response, result, { mergeWithLastSubmission: true });
-}
-
-function actionOf({ settings, interaction }: Step): string {
-  return `${pathOf(settings.issuer)}/interaction/${interaction.uid}`;
-}
-
-/** One page's token is no other page's: it names the authorization and the step. */
-function formTokenOf(secret: string, { uid, prompt }: Interaction): string {
-  return createHmac('sha256', secret).update(`${uid} ${prompt.name}`).digest('base64url');
-}
-
 /** Undefined: it was sent from a page of ours. */
 function formProblem(
   { settings, secret }: InteractionParts,
@@ -276,15 +200,6 @@ function formProblem(
     return 'the form came from a page of another origin than the issuer’s';
   const isGiven = constantTimeEqual(form[tokenField] ?? '', formTokenOf(secret, interaction));
   return isGiven ? undefined : `the form lacks the field ${tokenField} (step.formToken) of its page`;
-}
-
-function send(response: ServerResponse, status: number, html: string): void {
-  response.writeHead(status, pageHeaders).end(html);
-}
-
-function sendOn(response: ServerResponse, location: string): void {
-  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
-  response.writeHead(303, headers).end();
 }
 
 /** No fields where it is longer than any form of ours. */
