@@ -135,7 +135,7 @@ export const channels = {
   'forward.end': methods['forward.end'],
   'request.list': methods['request.list'],
   'request.answer': methods['request.answer'],
-  'oauthClient.set': methods['oauthClient.set'],
+  'oauthClient.add': methods['oauthClient.add'],
   'oauthClient.list': methods['oauthClient.list'],
   'oauthClient.remove': methods['oauthClient.remove'],
   'exception.set': methods['exception.set'],

@@ -24,7 +24,7 @@ interface Says {
   readonly waived: (name: WaivableRule) => void;
 }
 
-type Method = 'signIn.issuer' | 'oauthClient.list' | 'oauthClient.set' | 'exception.set';
+type Method = 'signIn.issuer' | 'oauthClient.list' | 'oauthClient.add' | 'exception.set';
 
 export type AskOwnClient = <M extends Method>(
   method: M,
@@ -72,7 +72,7 @@ async function enterClient(
   const isEntered = registrations.some((one) => one.issuer === issuer && one.clientId === clientId);
   // To enter it again without its secret would lose that.
   if (isEntered && clientSecret === undefined) return;
-  const { redirectUri } = await ask('oauthClient.set', { issuer, clientId, clientSecret });
+  const { redirectUri } = await ask('oauthClient.add', { issuer, clientId, clientSecret });
   says?.redirect(issuer, redirectUri ?? '');
 }
 

@@ -27,7 +27,7 @@ const widening: readonly (readonly [method: string, params: object])[] = [
   ['exception.set', { server: resource, name: 'no-resource', on: true }],
   ['settings.set', { name: 'httpsProxy', value: 'http://proxy.invalid:3128' }],
   ['settings.set', { name: 'lockAfter', value: null }],
-  ['oauthClient.set', { issuer: 'https://login.invalid', clientId: 'abc' }],
+  ['oauthClient.add', { issuer: 'https://login.invalid', clientId: 'abc' }],
   ['signIn.start', { resource, method: 'paste', timeout: 1 }],
   ['vault.passphrase', { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' }],
 ];
@@ -139,7 +139,7 @@ async function usedWithoutApp(): Promise<TestHome> {
     ['permission.set', { app: 'cli', resource, decision: 'allow', scope: 'read' }],
     ['permission.set', { app: 'cli', resource: 'https://denied.invalid/mcp', decision: 'deny' }],
     ['exception.set', { server: resource, name: 'no-resource', on: true }],
-    ['oauthClient.set', { issuer: 'https://login.invalid', clientId: 'abc', clientSecret: 'hush' }],
+    ['oauthClient.add', { issuer: 'https://login.invalid', clientId: 'abc', clientSecret: 'hush' }],
     ['apiKey.set', { resource: 'https://keys.invalid/mcp', header: 'X-Key', value: 'k', unchecked: true }],
   ] as const)
     await line.request(method, params);
@@ -177,7 +177,7 @@ it('grants nothing more to a command or the window before its card is answered',
   const key = { resource, header: 'X-Key', value: 'k', unchecked: true };
   for (const [method, params] of [
     ['apiKey.set', key],
-    ['oauthClient.set', { issuer: 'https://other.invalid', clientId: 'abc', clientSecret: 'hush' }],
+    ['oauthClient.add', { issuer: 'https://other.invalid', clientId: 'abc', clientSecret: 'hush' }],
     ['permission.set', { app: 'cli', resource, decision: 'allow', scope: 'write' }],
     ['exception.set', { server: resource, name: 'private-address', on: true }],
     ['proxy.add', { resource }],

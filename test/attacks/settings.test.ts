@@ -18,7 +18,7 @@ async function usedDesk(): Promise<TestHome> {
   await desk.owner.call('permission.set', allow);
   // A client that needs no person: a request of a program goes out at once.
   const client = { clientId: 'abc', clientSecret: 'aClientSecret-0815', grantType: 'client_credentials' };
-  await desk.owner.call('oauthClient.set', { issuer, ...client });
+  await desk.owner.call('oauthClient.add', { issuer, ...client });
   await desk.stop();
   return home;
 }

@@ -185,7 +185,7 @@ describe('one app', () => {
       const widening = [
         ask(page, 'permission.set', { app: 'cli', resource, decision: 'allow' }),
         ask(page, 'exception.set', { server: resource, name: 'no-resource', on: true }),
-        ask(page, 'oauthClient.set', { issuer: 'https://login.example', clientId: 'x' }),
+        ask(page, 'oauthClient.add', { issuer: 'https://login.example', clientId: 'x' }),
         ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
         ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
         ask(page, 'proxy.add', { resource }),

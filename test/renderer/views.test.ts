@@ -233,7 +233,7 @@ it('OAuth clients are listed, and removed in two steps unless a sign-in needs th
   const { broker } = await usedBroker();
   const { issuer } = broker.world.authorizationServer;
   const secret = 'only-the-vault-may-have-this';
-  const { redirectUri } = (await broker.owner.request('oauthClient.set', {
+  const { redirectUri } = (await broker.owner.request('oauthClient.add', {
     issuer: 'https://login.example',
     clientId: 'by-hand',
     clientSecret: secret,

@@ -34,7 +34,7 @@ const blank: Entry = { issuer: '', clientId: '', proof: 'none', secret: '', alg:
 
 const hasSecret = (proof: Proof): boolean => proof.startsWith('client_secret');
 
-function paramsOf({ issuer, clientId, proof, secret, alg, redirectUri }: Entry): ParamsOn<'oauthClient.set'> {
+function paramsOf({ issuer, clientId, proof, secret, alg, redirectUri }: Entry): ParamsOn<'oauthClient.add'> {
   return {
     issuer: issuer.trim(),
     clientId: clientId.trim(),
@@ -54,7 +54,7 @@ export function RegistrationForm() {
     const params = paramsOf(entry);
     change({ secret: '' });
     const done = words.entered({ issuer: sanitizeLabel(params.issuer) });
-    const answer = await action.run('oauthClient.set', params, done);
+    const answer = await action.run('oauthClient.add', params, done);
     if (!answer) return;
     setRedirectUri(answer.redirectUri);
     setEntry(blank);

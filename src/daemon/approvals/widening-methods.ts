@@ -72,7 +72,7 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
   'apiKey.permission.revoke': ({ broker }, { app, resource }) =>
     denialEndRequest(broker, broker.parts.apps.resolve(app), keyPlace(broker, resource)),
 
-  'oauthClient.set': ({ broker }, entry) => {
+  'oauthClient.add': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);
     const { issuer, clientId, grantType, authMethod, redirectUri, idp, assertion } = entry;
     return {

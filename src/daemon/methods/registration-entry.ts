@@ -18,14 +18,14 @@ import { refuseNeeded, registeredAnswers, removeRegistered, revokeEarlierOf } fr
 import type { Handlers } from './services.ts';
 
 export const registrationMethods = {
-  'oauthClient.set': ({ broker }, _caller, params) => enterRegistration(broker.parts, params),
+  'oauthClient.add': ({ broker }, _caller, params) => enterRegistration(broker.parts, params),
 
   'oauthClient.list': ({ broker }) => ({ oauthClients: registeredAnswers(broker.parts) }),
 
   'oauthClient.remove': ({ broker }, _caller, params) => removeRegistered(broker.parts, params),
 } satisfies Partial<Handlers>;
 
-type Entry = ParamsOf<'oauthClient.set'>;
+type Entry = ParamsOf<'oauthClient.add'>;
 
 /** After a refusal because the other client is needed. */
 const nextStep = 'then enter the other client';
@@ -62,7 +62,7 @@ export function enteredFor(
 export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
-): Promise<ResultOf<'oauthClient.set'>> {
+): Promise<ResultOf<'oauthClient.add'>> {
   const { registrations, audit, clock, signIns, refresher, loopback, approvalRequests } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);

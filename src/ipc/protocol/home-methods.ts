@@ -138,7 +138,7 @@ const reset = z.object({
 
 export const homeMethods = {
   // Our OAuth clients at authorization servers
-  'oauthClient.set': {
+  'oauthClient.add': {
     ...ownersWiden,
     params: registration,
     /** The redirect URI to register at the issuer; absent for a client that needs no user. */

@@ -16,7 +16,7 @@ async function signedIn() {
   await rig.ask();
   const call = asOwner(rig);
   const set = (clientId: string, clientSecret: string) =>
-    call('oauthClient.set', { issuer, clientId, clientSecret });
+    call('oauthClient.add', { issuer, clientId, clientSecret });
   const remove = () => call('oauthClient.remove', { issuer, clientId: entered.clientId });
   const ids = () => rig.parts.registrations.all().map(({ registration }) => registration.clientId);
   return { rig, authorizationServer, entered, set, remove, ids };

@@ -45,7 +45,7 @@ describe('keyturn app allow while the app runs', () => {
     expect(await refused(method, { ...allow, app: 'nobody' })).toEqual(['not_found', 0]);
     expect(await refused(method, { ...allow, resource: http })).toEqual(['invalid_resource', 0]);
     const client = { issuer: http, clientId: 'x' };
-    expect(await refused('oauthClient.set', client)).toEqual(['insecure_url', 0]);
+    expect(await refused('oauthClient.add', client)).toEqual(['insecure_url', 0]);
     const setting = { name: 'logLevel', value: 'loud' };
     expect(await refused('settings.set', setting)).toEqual(['invalid_request', 0]);
   });
@@ -94,7 +94,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { ...machine, resources: [`${resource}/`], lifetime: 3600 },
     { command: 'forward', forward: machine, resources: [resource], until: expect.any(Number) as number },
   ],
-  'oauthClient.set': [
+  'oauthClient.add': [
     {
       ...entered,
       issuer: 'https://LOGIN.example',

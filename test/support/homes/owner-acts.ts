@@ -76,8 +76,8 @@ export async function vaultStateOf(home: TestHome): Promise<ResultOf<'status'>['
 }
 
 /** Enters a client of ours; answers the redirect URI to register. */
-export async function enter(home: TestHome, client: ParamsOf<'oauthClient.set'>): Promise<string> {
+export async function enter(home: TestHome, client: ParamsOf<'oauthClient.add'>): Promise<string> {
   const secret = client.clientSecret;
   if (secret !== undefined) keepSecret('client secret', secret);
-  return (await askBroker(home, 'oauthClient.set', client)).redirectUri ?? '';
+  return (await askBroker(home, 'oauthClient.add', client)).redirectUri ?? '';
 }

@@ -91,7 +91,7 @@ type Values = Input<typeof statement>['options'];
 
 export const addClient = defineCommand(statement, async ({ options, operands: [issuer] }) => {
   const entry = await entryFrom(issuer, options);
-  const { redirectUri, replaced } = await ask('oauthClient.set', entry);
+  const { redirectUri, replaced } = await ask('oauthClient.add', entry);
   if (redirectUri !== undefined) print(redirectUri);
   if (replaced !== undefined)
     say(
@@ -118,10 +118,10 @@ async function isKnownServer(url: string): Promise<boolean> {
 }
 
 /** The wire's own schema says whether the words given are ones it knows. */
-async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oauthClient.set'>> {
+async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oauthClient.add'>> {
   const keyFile = values['private-key'];
   const { methods } = await import('../../../ipc/protocol/methods.ts');
-  const parsed = methods['oauthClient.set'].params.safeParse({
+  const parsed = methods['oauthClient.add'].params.safeParse({
     issuer,
     clientId: values['client-id'],
     clientSecret: values['client-secret-stdin'] ? await secretFromStdin() : undefined,

@@ -121,7 +121,7 @@ export const approvalRequest = z.object({
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
   clientId: clientIdentifier.optional(),
-  /** Of an OAuth client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
+  /** Of an OAuth client that would be entered, as in `oauthClient.add`; `idp` is the identity provider's issuer. */
   grantType: registrationGrantType.optional(),
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
