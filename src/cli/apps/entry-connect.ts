@@ -106,6 +106,10 @@ export async function connectForwardedToken({ resource, interaction }: TokenGetP
     const over = AbortSignal.timeout(waitTime(true));
     await pairEntry({ name: forwardedName, resource }, (code) => sayCode(forwardedName, code), over);
   }
+  if (!isPaired(forwardedName))
+    throw new KeyturnError('unpaired', 'keyturn token is not paired with the broker of this forward.', {
+      hint: 'Run it once without --no-input: the first request pairs it.',
+    });
   return connectAsProgram({ name: forwardedName });
 }
 

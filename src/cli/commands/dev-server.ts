@@ -3,7 +3,8 @@
  *
  * Invariant: it needs no broker and no home. It ends with an interrupt, and leaves nothing but a folder that was named.
  */
-import { shellWord } from '../../base/errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { isSingle } from '../../base/system/single.ts';
 import type { Servers } from '../../serve/servers.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
@@ -33,6 +34,10 @@ export const command = defineCommand(
     examples: ['keyturn dev-server', 'keyturn dev-server --config dev-server.json --events'],
   },
   async ({ options: { config, json = false, events = false } }) => {
+    if (isSingle)
+      throw new KeyturnError('invalid_request', 'The one-file program has no test servers.', {
+        hint: 'In a clone of Keyturn: npx keyturn dev-server',
+      });
     const { parseConfiguration, readConfiguration } = await import('../../serve/configuration.ts');
     const configuration =
       config === undefined ? parseConfiguration({}, 'The default') : readConfiguration(config);
