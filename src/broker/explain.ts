@@ -5,14 +5,14 @@
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
  * say; instants in them are UTC by the wall clock.
  */
-import { quoted, shellOption, shellWord, moment } from '../base/errors.ts';
+import { quoted, shellWord, moment } from '../base/errors.ts';
 import { lostRefreshSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
-import { defaultAccount, firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
+import { firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';
 import type { RefreshAttempt } from './tokens/sign-in-secret.ts';
 import type { BrokerParts } from './parts.ts';
-import { scopesLost } from './refusals/refusals.ts';
+import { loginAgain, scopesLost } from './refusals/refusals.ts';
 import { dueAt, fullScope } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { quietMargin, tickEvery } from './tokens/upkeep.ts';
@@ -73,8 +73,7 @@ type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
 function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
   const { state } = signIn;
-  const account = signIn.account === defaultAccount ? '' : ` ${shellOption('account', signIn.account)}`;
-  const login = `keyturn login ${shellWord(firstEndpoint(signIn))}${account}`;
+  const login = loginAgain(firstEndpoint(signIn), signIn);
   switch (state.kind) {
     case 'active':
       return parts.refresher.turns.isTaken(signIn.id)

@@ -67,7 +67,7 @@ export class RequestSignIns {
     const { wanted, begun, permission } = permitted;
     const { endpoint, request } = begun;
     if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
-    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint);
+    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint, signIn);
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
     if (begun.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
@@ -161,7 +161,8 @@ export class RequestSignIns {
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
     if (request.interaction === 'never' || begun.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
-    if (own.some((one) => isEndedAfter(one, shared))) throw refusals.signInRevoked(endpoint);
+    const ended = own.find((one) => isEndedAfter(one, shared));
+    if (ended) throw refusals.signInRevoked(endpoint, ended);
     this.#refuseUnattended(begun, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
       scope: union(scope, wanted.scope),

@@ -54,9 +54,9 @@ export function chooseSignIn(
   );
   const living = asked.filter(isLiving);
   const kept = (): readonly SignIn[] => serving.filter(isLiving);
+  const isOpen = account === undefined && signInId === undefined;
   let signedOut: (SignInChoice & { readonly kind: 'use' }) | undefined;
   for (const permission of permissions) {
-    const isOpen = account === undefined && signInId === undefined;
     const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
     if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
     const [only] = accounts;
@@ -69,6 +69,13 @@ export function chooseSignIn(
     signedOut ??= { kind: 'use', signIn, permission };
   }
   if (signedOut) return signedOut;
+  const chosen = isOpen ? permissions.find((one) => one.account !== undefined) : undefined;
+  // No other account in place of the one that the user chose, even of those that the app may use.
+  if (chosen)
+    return {
+      kind: 'mustSignIn',
+      signIn: serving.find((one) => one.account === chosen.account && namesSignIn(chosen, one.id)),
+    };
   const signIn = likeliest(sharedFirst(living), permissions);
   if (signIn) return { kind: 'ask', signIn };
   const others = kept();
@@ -89,8 +96,7 @@ function openAccounts(
   // Most permissions name one sign-in, and this runs at every request.
   if (signInIds.length < 2) return [];
   const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
-  // The chosen one may have ended meanwhile.
-  return account !== undefined && named.has(account) ? [account] : [...named];
+  return account === undefined ? [...named] : [account];
 }
 
 /** The accounts among which the user may choose for a permission that names no sign-in yet, in the order of the sign-ins. */

@@ -14,6 +14,7 @@ import {
   detailsOf,
 } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
+import { defaultAccount } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -109,6 +110,8 @@ interface MissingAccess {
   readonly ended?: Permission | undefined;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
+  /** An account that the app may use and that is signed out. */
+  readonly signedOut?: string | undefined;
   /** The user dismissed a card about it, or did not answer in time. */
   readonly wasDismissed: boolean;
 }
@@ -120,6 +123,7 @@ export function consentRequired({
   current,
   ended,
   signIn,
+  signedOut,
   wasDismissed,
 }: MissingAccess): KeyturnError {
   const what = signIn
@@ -131,10 +135,14 @@ export function consentRequired({
   const problem = wasDismissed
     ? `${name} asked for ${what}; ${unapproved}`
     : `${name} asks for ${what}, ${ended?.until === undefined ? 'which you have not allowed' : `and its permission ended at ${moment(ended.until)}`}.`;
+  const again =
+    signedOut === undefined
+      ? ''
+      : `. Or sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('account', signedOut)}`;
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
     rule: wasDismissed ? deniedOnce : missing,
-    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}${again}`,
   });
 }
 
@@ -270,19 +278,26 @@ export function unreachableUntil(last: Unreachable, left: number): Unreachable {
   return new Unreachable(reason, message, { ...detailsOf(last), retryAfter: Math.ceil(left / 1000) });
 }
 
-export function signInRevoked(endpoint: string): KeyturnError {
+/** The command that signs in again as the same account. */
+export function loginAgain(endpoint: string, { account }: SignIn): string {
+  const option = account === defaultAccount ? '' : ` ${shellOption('account', account)}`;
+  return `keyturn login ${shellWord(endpoint)}${option}`;
+}
+
+export function signInRevoked(endpoint: string, signIn: SignIn): KeyturnError {
   return new KeyturnError('login_required', `You revoked the sign-in to ${endpoint}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
-    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
+    hint: `Sign in again: ${loginAgain(endpoint, signIn)}`,
   });
 }
 
 /** The server ended it together with a sign-in that the user revoked (login-required.ts). */
-export function endedAlong(endpoint: string, { state }: SignIn): KeyturnError {
+export function endedAlong(endpoint: string, signIn: SignIn): KeyturnError {
+  const { state } = signIn;
   const why = state.kind === 'signInRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
-    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
+    hint: `Sign in again: ${loginAgain(endpoint, signIn)}`,
   });
 }
 

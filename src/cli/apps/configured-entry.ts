@@ -10,6 +10,7 @@ import { quoted } from '../../base/errors.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { isLasting, neededVariables, type OwnCommand, realOf, stablePath } from '../../setup/own-command.ts';
+import type { StandingEntry } from '../../setup/survey.ts';
 import type { Entry } from './entry.ts';
 
 interface ConfiguredCommand {
@@ -69,6 +70,13 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
     'keyturn: write this into the configuration of your client (docs/guides/connect-clients.md has other forms):',
   );
   printJson({ mcpServers: { [entry.name]: configured } });
+}
+
+/** The user's own entries that start Keyturn: they would begin a new home at their client's next start. */
+export async function standingHere(): Promise<readonly StandingEntry[]> {
+  const { standingEntries } = await import('../../setup/survey.ts');
+  // A project's are its owner's matter.
+  return standingEntries({ ...clientsHere(), project: undefined });
 }
 
 /** Loaded only here: a script, and a client, need no reader of configurations. */

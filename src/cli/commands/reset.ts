@@ -103,14 +103,9 @@ interface ClientEntry {
   readonly file: string;
 }
 
-/** They would begin a new home at the client's next start. A project's own are its owner's matter. */
 async function entriesLeft(): Promise<ClientEntry[]> {
-  const { standingEntries } = await import('../../setup/survey.ts');
-  const { clientsHere } = await import('../apps/configured-entry.ts');
-  return (await standingEntries({ ...clientsHere(), project: undefined })).map(({ entry, file }) => ({
-    entry,
-    file,
-  }));
+  const { standingHere } = await import('../apps/configured-entry.ts');
+  return (await standingHere()).map(({ entry, file }) => ({ entry, file }));
 }
 
 const nothing: ResetAnswer = { revoked: [], oauthClients: [], unreadable: [] };

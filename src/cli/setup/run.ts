@@ -3,13 +3,13 @@
  *
  * Invariant: nothing is changed before the user approved it, at the terminal or by --yes. Nothing printed is a secret.
  */
-import { detailsOf, exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
+import { detailsOf, exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask, call } from '../broker/request.ts';
 import { connectCommand } from '../apps/pairing.ts';
-import { clientsHere } from '../apps/configured-entry.ts';
+import { clientsHere, standingHere } from '../apps/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { type AppliedChange, applySetup } from '../../setup/apply.ts';
@@ -180,11 +180,13 @@ export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
   else for (const undone of files) print(undoneLine(undone));
   for (const key of keys)
     say(
-      `keyturn: the API key for ${key} stays in the vault, and may be in the file again: keyturn api-key remove ${shellWord(key)}`,
+      `keyturn: the API key for ${key} stays in the vault, and the file may have the one from before setup again: keyturn api-key remove ${shellWord(key)}`,
     );
+  for (const { entry, file } of await standingHere())
+    say(`keyturn: the entry ${quoted(entry)} in ${file} still starts Keyturn. Change it there.`);
   for (const backup of kept)
     say(
-      `keyturn: not every entry went back, so the backup stays. Run the command again later. To give up the rest: rm ${shellWord(backup)}`,
+      `keyturn: not every entry went back, so the backup stays. Repair a file that can't be read, then run the command again. To give up the rest: rm ${shellWord(backup)}`,
     );
   return kept.length > 0 ? foundSomething : exitCodes.ok;
 }

@@ -10,9 +10,15 @@ interface AllowedApp {
   /** Name or id, as it was typed. */
   readonly app: string;
   readonly resource: string;
+  /** That was allowed now. */
+  readonly account?: string | undefined;
 }
 
-export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: SignIns): string {
+export function accountNote(
+  { app, resource, account: asked }: AllowedApp,
+  apps: Apps,
+  signIns: SignIns,
+): string {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
@@ -21,8 +27,11 @@ export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: 
   const bound = [...new Set(permission?.accounts)];
   if (bound.length > 1 && permission?.account === undefined)
     return `${app} may use ${names(bound, there)} there: you will be asked which one, or use --account ACCOUNT.`;
-  if (bound.length > 0)
-    return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''], there)}.`;
+  if (bound.length > 0) {
+    const used = permission?.account ?? bound[0] ?? '';
+    const other = asked === undefined || asked === used ? '' : ` To choose ${quoted(asked)}, run it again.`;
+    return `${app} works there as ${names([used], there)}.${other}`;
+  }
   const accounts = there.flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) {
     return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;

@@ -53,14 +53,12 @@ describe('a permission that names sign-ins', () => {
     expect(chosen(signIns, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
   });
 
-  it('continues with the only other account, and asks if there are several', async () => {
+  it('waits for the account that the user chose, whatever others it names', async () => {
     const signIns = await signInsOf({ alice: revoked, bob: {}, carol: {} });
     const [alice, bob, carol] = ['alice', 'bob', 'carol'].map((account) => idOf(signIns, account));
     const had = { ...allowed, account: 'alice', signInIds: [alice ?? '', bob ?? ''] };
-    expect(chosen(signIns, {}, had)).toBe('use bob');
-    expect(chosen(signIns, {}, { ...had, signInIds: [...had.signInIds, carol ?? ''] })).toBe(
-      'choose of bob carol',
-    );
+    expect(chosen(signIns, {}, had)).toBe('signIn');
+    expect(chosen(signIns, {}, { ...had, signInIds: [...had.signInIds, carol ?? ''] })).toBe('signIn');
   });
 
   it('yields to a temporary of the same account if its own must be renewed', async () => {

@@ -61,7 +61,7 @@ export const allowApp = defineCommand(
     // For a user at a terminal; a script knows what it says.
     if (process.stderr.isTTY) {
       const { apps } = await ask('app.list', {});
-      say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
+      say(`keyturn: ${accountNote({ app, resource, account: options.account }, apps, signIns)}`);
     }
     await sayApiKey(app, endpoint, signIns);
     sayNearServer(app, endpoint, signIns);
