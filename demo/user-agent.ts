@@ -57,6 +57,11 @@ export async function signInAt(url: string | URL, options: UserAgentOptions): Pr
       const response = await request(next, jar, browser);
       const page = await response.text();
       if (next.url.protocol === 'http:' && !isRedirect(response) && !isForm.test(page)) {
+        if (/<form/i.test(page))
+          throw new KeyturnError(
+            'login_failed',
+            `${quoted(next.url.pathname)} has a form that this program does not know.`,
+          );
         return { status: response.status, page };
       }
       next = nextStep(next.url, response, page, options);

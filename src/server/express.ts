@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { KeyturnError } from '../base/errors.ts';
 import { check, incomingOf, prepare, write } from './node-request.ts';
 import type { Access } from './resource/access.ts';
+import { requireServer } from './resource/base/option.ts';
 import type { ProtectedServer } from './resource/protected-server.ts';
 
 export type ExpressMiddleware = (
@@ -29,6 +30,7 @@ export function accessOf(request: IncomingMessage): Access {
 
 /** Serves the metadata document; every other request goes on. For `app.use`, without a path, before anything else. */
 export function metadata(server: ProtectedServer): ExpressMiddleware {
+  requireServer(server, 'metadata');
   return (request, response, next) => {
     const answer = server.metadata(incomingOf(server, request));
     if (answer) write(answer, response);
@@ -42,6 +44,7 @@ export function metadata(server: ProtectedServer): ExpressMiddleware {
  * read.
  */
 export function protect(server: ProtectedServer): ExpressMiddleware {
+  requireServer(server, 'protect');
   return (request, response, next) => {
     void pass(server, request, response, next);
   };

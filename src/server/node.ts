@@ -12,6 +12,7 @@ import { check, headersOf, prepare, targetOf, urlOf, write } from './node-reques
 import type { Access } from './resource/access.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
 import type { ProtectedHandler } from './resource/fetch-handler.ts';
+import { requireServer } from './resource/base/option.ts';
 import type { ProtectedServer } from './resource/protected-server.ts';
 
 /** Answers requests that passed, in Node's way. Where `access.body` is set, the request's stream was read already. */
@@ -23,6 +24,7 @@ export type NodeHandler = (
 
 /** A listener for `http.createServer` whose handler takes a `Request` and gives a `Response`. */
 export function fetchListener(server: ProtectedServer, handler: ProtectedHandler): RequestListener {
+  requireServer(server, 'fetchListener');
   return guarded(async (request, response) => {
     const passed = await check(server, request, response);
     if (passed === undefined) return;
@@ -33,6 +35,7 @@ export function fetchListener(server: ProtectedServer, handler: ProtectedHandler
 
 /** A listener for `http.createServer` whose handler takes Node's own request and response. */
 export function nodeListener(server: ProtectedServer, handler: NodeHandler): RequestListener {
+  requireServer(server, 'nodeListener');
   return guarded(async (request, response) => {
     const passed = await check(server, request, response);
     if (passed === undefined) return;

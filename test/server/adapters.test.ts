@@ -254,3 +254,15 @@ it.each(sdks)(
     await client.close();
   },
 );
+
+it.each<[string, (server: ProtectedServer) => unknown]>([
+  ['metadata', metadata],
+  ['protect', protect],
+  ['fetchListener', (server) => fetchListener(server, () => new Response())],
+  ['nodeListener', (server) => nodeListener(server, () => undefined)],
+])('%s refuses a Promise of a server at once', (name, make) => {
+  const forgotten: unknown = Promise.resolve();
+  expect(() => make(forgotten as ProtectedServer)).toThrow(
+    `server of ${name} can't be used: it is a Promise: write await`,
+  );
+});

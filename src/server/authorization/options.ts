@@ -247,8 +247,11 @@ function requireIssuer(issuer: string): boolean {
   return isLoopbackHost(url.hostname);
 }
 
+const onlyHere =
+  'Write https. http is for a resource and its issuer on this machine only, such as 127.0.0.1.';
+
 function secureUrl(option: string, text: string, allowInsecureLoopback: boolean): URL {
-  return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }));
+  return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }), onlyHere);
 }
 
 function requireClient(
@@ -273,8 +276,10 @@ function requireHosts(trusted: Settings['clientDocuments']): void {
 }
 
 function requireResource(resource: string, isLoopback: boolean): void {
-  const canonical = readOption('resources.resource', () =>
-    canonicalResource(resource, { allowInsecureLoopback: isLoopback }),
+  const canonical = readOption(
+    'resources.resource',
+    () => canonicalResource(resource, { allowInsecureLoopback: isLoopback }),
+    onlyHere,
   );
   if (resource !== canonical && resource !== `${canonical}/`) {
     invalidOption('resources.resource', `write it in its canonical form, ${canonical}`);

@@ -9,6 +9,7 @@ import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './access.ts';
 import type { Access } from './access.ts';
 import type { IncomingRequest } from './base/incoming.ts';
+import { requireServer } from './base/option.ts';
 import type { ProtectedServer } from './protected-server.ts';
 
 /** Answers requests that passed. */
@@ -21,6 +22,7 @@ export type FetchHandler = (request: Request, connection?: unknown) => Promise<R
  * other end: `{address}`, or what Deno, Bun and Hono pass. Other objects, such as a worker's bindings, are ignored.
  */
 export function protect(server: ProtectedServer, handler: ProtectedHandler): FetchHandler {
+  requireServer(server, 'protect');
   return async (request, connection) => {
     const verdict = await server.check(incomingOf(request, connection));
     if (verdict.kind === 'answered') {

@@ -4,6 +4,7 @@
  * Invariant: nothing of a request is processed before its token passed (spec, Endpoints, rule 3), and a check that
  * can't be made is never a pass. A request ends in exactly one event.
  */
+import { quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 import { makeAccess } from './access.ts';
 import type { Access } from './access.ts';
@@ -96,7 +97,8 @@ export class ProtectedServer {
     course.address = checkTransport(request, settings);
     checkPath(request);
     // A token for one path opens no other.
-    if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
+    if (!resourceCovers(settings.resource, this.#ownUrl(request)))
+      throw this.#unknownPath(request.url.pathname);
     const address = course.address === undefined ? undefined : limitKey(course.address);
     if (course.address !== undefined && perAddress) {
       const caller = callerOf(course.address, (name) => request.headers.get(name));
@@ -158,14 +160,16 @@ export class ProtectedServer {
   async #checkSession(token: VerifiedToken): Promise<void> {
     const { checkSession } = this.#checks.settings;
     if (!checkSession) return;
-    let state;
+    let state: unknown;
+    let problem = 'checkSession answered neither valid, ended nor unavailable';
     try {
       state = await checkSession(token);
-    } catch {
-      state = 'unavailable';
+    } catch (error) {
+      problem = `checkSession threw ${quoted(String(error))}`;
     }
     if (state === 'ended') throw new Refusal('session_ended');
-    if (state !== 'valid') throw new Refusal('session_unavailable', { retryAfterSeconds: 5 });
+    if (state === 'unavailable') throw new Refusal('session_unavailable', { retryAfterSeconds: 5 });
+    if (state !== 'valid') throw new Refusal('session_unavailable', { retryAfterSeconds: 5, problem });
   }
 
   /** Spec, Errors, rules 3 and 4. */
@@ -212,12 +216,20 @@ export class ProtectedServer {
     return this.origin + this.#path(request);
   }
 
+  #unknownPath(pathname: string): Refusal {
+    const { settings } = this.#checks;
+    const expected = settings.mountPath ?? new URL(settings.resource).pathname;
+    return new Refusal('unknown_path', {
+      problem: `${quoted(pathname)} is not at or below ${quoted(expected)} (mountPath)`,
+    });
+  }
+
   /** The path as clients know it. A prefix that a proxy stripped is put back. */
   #path({ url: { pathname } }: IncomingRequest): string {
     const mount = this.#checks.settings.mountPath?.replace(/\/+$/, '');
     if (mount === undefined) return pathname;
     // Of a path outside the mount nothing is the resource's.
-    if (pathname !== mount && !pathname.startsWith(`${mount}/`)) throw new Refusal('unknown_path');
+    if (pathname !== mount && !pathname.startsWith(`${mount}/`)) throw this.#unknownPath(pathname);
     return new URL(this.resource).pathname.replace(/\/+$/, '') + pathname.slice(mount.length);
   }
 

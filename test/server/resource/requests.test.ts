@@ -183,11 +183,19 @@ describe('a handler', () => {
 
   it('isn’t reached if the session of the token ended, or can’t be checked', async () => {
     const answers = await Promise.all(
-      [() => 'ended' as const, () => 'unavailable' as const, () => Promise.reject(new Error('x'))].map(
-        async (checkSession) => rig(new Issuer(key), { checkSession }).call(token),
+      [() => 'ended' as const, () => 'unavailable' as const, () => Promise.reject(new Error('no base'))].map(
+        async (checkSession) => {
+          const { call, events } = rig(new Issuer(key), { checkSession });
+          const { status } = await call(token);
+          return [status, (events.at(-1) as { problem?: string }).problem];
+        },
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual([401, 503, 503]);
+    expect(answers).toEqual([
+      [401, undefined],
+      [503, undefined],
+      [503, 'checkSession threw "Error: no base"'],
+    ]);
     expect((await rig(new Issuer(key), { checkSession: () => 'valid' }).call(token)).status).toBe(200);
   });
 });
@@ -228,7 +236,7 @@ describe('over a proxy', () => {
 });
 
 it('behind a stripped prefix the paths that come are those of the resource', async () => {
-  const { call, send, handled } = rig(new Issuer(key), {
+  const { call, send, handled, events } = rig(new Issuer(key), {
     resource: 'https://notes.example/notes/mcp',
     mountPath: '/mcp',
     routes: [{ path: '/notes/mcp/admin', scopes: ['notes:admin'] }],
@@ -239,6 +247,8 @@ it('behind a stripped prefix the paths that come are those of the resource', asy
     await Promise.all(['/mcp', '/mcp/', '/mcp/admin', '/mcpx', '/', '/notes/mcp'].map(statusOf)),
   ).toEqual([200, 200, 403, 404, 404, 404]);
   expect(handled).toHaveLength(2);
+  const problem = '"/notes/mcp" is not at or below "/mcp" (mountPath)';
+  expect(events).toContainEqual(expect.objectContaining({ reason: 'unknown_path', problem }));
   for (const path of ['/notes/mcp', '/mcp', '']) {
     const url = `https://notes.example/.well-known/oauth-protected-resource${path}`;
     expect(await (await send(new Request(url))).json()).toMatchObject({

@@ -9,6 +9,6 @@ export function invalidOption(name: string, problem: string): never {
 }
 
 /** What `read` answers. Throws invalid_request with its message. */
-export function readOption<T>(name: string, read: () => T): T {
-  return option.readOption(`${name} of authorizationServer`, hint, read);
+export function readOption<T>(name: string, read: () => T, advice: string = hint): T {
+  return option.readOption(`${name} of authorizationServer`, advice, read);
 }

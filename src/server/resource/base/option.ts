@@ -78,6 +78,13 @@ export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value;
 }
 
+/** The server itself, as `where` takes it. Throws invalid_request for a Promise: without types, a forgotten await shows late. */
+export function requireServer<T>(server: T, where: string): T {
+  if (isPromise(server))
+    invalidOption(`server of ${where}`, unawaited, 'It takes what protectedServer(…) answers.');
+  return server;
+}
+
 /** What `read` answers. If it throws, its message says why the option can't be used. */
 export function readOption<T>(name: string, hint: string, read: () => T): T {
   try {
