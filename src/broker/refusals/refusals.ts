@@ -135,14 +135,15 @@ export function consentRequired({
   const problem = wasDismissed
     ? `${name} asked for ${what}; ${unapproved}`
     : `${name} asks for ${what}, ${ended?.until === undefined ? 'which you have not allowed' : `and its permission ended at ${moment(ended.until)}`}.`;
-  const again =
-    signedOut === undefined
-      ? ''
-      : `. Or sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('account', signedOut)}`;
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
     rule: wasDismissed ? deniedOnce : missing,
-    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}${again}`,
+    hint: [
+      `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
+      ...(signedOut === undefined
+        ? []
+        : [`Or sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('account', signedOut)}`]),
+    ].join('. '),
   });
 }
 
@@ -280,8 +281,8 @@ export function unreachableUntil(last: Unreachable, left: number): Unreachable {
 
 /** The command that signs in again as the same account. */
 export function loginAgain(endpoint: string, { account }: SignIn): string {
-  const option = account === defaultAccount ? '' : ` ${shellOption('account', account)}`;
-  return `keyturn login ${shellWord(endpoint)}${option}`;
+  const options = account === defaultAccount ? [] : [shellOption('account', account)];
+  return [`keyturn login ${shellWord(endpoint)}`, ...options].join(' ');
 }
 
 export function signInRevoked(endpoint: string, signIn: SignIn): KeyturnError {
