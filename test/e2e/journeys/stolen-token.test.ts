@@ -31,7 +31,7 @@ it('a stolen token that is bound to a DPoP key is refused in every form', async 
   const agent = `${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`;
   const home = newHome({ env: { NODE_EXTRA_CA_CERTS: authorities, KEYTURN_BROWSER: agent } });
   const names = { 'path/to/authority.pem': authorities, 'https://127.0.0.1:4712/mcp': resource };
-  await walk.run(names, home);
+  await walk.run({ ...names, '$(mktemp -d)': home.env['KEYTURN_HOME'] ?? '' }, home);
   expect(await walk.run(names, home)).toBe('200\n401\n401\n401\n');
   serving.signal('SIGTERM');
   await serving.ended;
