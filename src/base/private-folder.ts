@@ -6,7 +6,6 @@
 import type { BigIntStats } from 'node:fs';
 import * as fs from 'node:fs';
 import path from 'node:path';
-
 import { KeyturnError, quoted, Unreachable } from './errors.ts';
 import { checkPrivate, socketRule } from './private-file.ts';
 import { systemCode } from './system-error.ts';

@@ -6,7 +6,6 @@
  */
 import * as fs from 'node:fs';
 import path from 'node:path';
-
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { belowFile, makeFolder } from '../base/private-folder.ts';
 import { requireAppName } from '../ipc/wire/app-name.ts';

@@ -5,7 +5,6 @@
  * Until `trust` is called, nothing that the other end says is repeated: it may be a squatter.
  */
 import type { Socket } from 'node:net';
-
 import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { encodeFrame, FrameReader } from '../ipc/wire/framing.ts';
 import {

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-
 import { appKeyFile, readAppKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';

@@ -1,8 +1,6 @@
 /** A program that listens where the broker should, answers as it likes, and writes down all it hears. */
 import net from 'node:net';
-
 import { onTestFinished } from 'vitest';
-
 import { listenAt } from '../../src/ipc/wire/socket.ts';
 import { prepareFolder } from '../../src/base/private-folder.ts';
 import { prepareSocket, recordSocket } from '../../src/ipc/wire/socket-path.ts';

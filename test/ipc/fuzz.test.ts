@@ -1,6 +1,5 @@
 /** Ten thousand malformed frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
 import { expect, test } from 'vitest';
-
 import { fuzz } from './fuzz.ts';
 
 /** The same frames in every run; KEYTURN_FUZZ_SEED repeats what a soak found. */

@@ -7,9 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import * as fc from 'fast-check';
-
 import { KeyturnError, quoted } from '../../src/base/errors.ts';
 import { processParts } from '../../src/daemon/system/idle-collection.ts';
 import { isMethod, methods } from '../../src/ipc/protocol/methods.ts';

@@ -1,9 +1,7 @@
 /** A real server on a real socket in a home of its own, with a clock that tests turn by hand. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import net from 'node:net';
-
 import { onTestFinished } from 'vitest';
-
 import { KeyturnError } from '../../src/base/errors.ts';
 import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';

@@ -1,6 +1,5 @@
 /** A bent server with answers that a test lays down by path, and nothing else. It records what it was asked. */
 import { afterAll, beforeEach } from 'vitest';
-
 import type { Http } from '../../src/oauth/base/http.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import { openBentServer, stalled, type Answer } from '../support/bent/server.ts';

@@ -4,9 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { expect, onTestFinished, test } from 'vitest';
-
 import { memory, openDescriptors } from '../ipc/fuzz.ts';
 import { admitted, request, startRig } from '../ipc/rig.ts';
 import { numberFrom, report } from './report.ts';

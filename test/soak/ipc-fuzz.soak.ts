@@ -3,9 +3,7 @@
  * KEYTURN_FUZZ_SEED repeats a run that failed: its error names the seed.
  */
 import { randomInt } from 'node:crypto';
-
 import { expect, test } from 'vitest';
-
 import { fuzz } from '../ipc/fuzz.ts';
 import { numberFrom, report } from './report.ts';
 

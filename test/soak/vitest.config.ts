@@ -1,6 +1,5 @@
 /** How the long runs go: one after another, since each uses the whole machine. Not part of `npm test`. */
 import path from 'node:path';
-
 import { defineConfig } from 'vitest/config';
 
 /** Milliseconds: hours, because only a hang may end a run before its end. */

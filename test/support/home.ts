@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-
 import { builtBin } from './built.ts';
 import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
 import { filesBelow, learnKeys, scan } from './secret-scan.ts';

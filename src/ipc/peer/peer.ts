@@ -6,7 +6,6 @@
  */
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
-
 import { KeyturnError } from '../../base/errors.ts';
 import { procLink, startOf } from './proc.ts';
 

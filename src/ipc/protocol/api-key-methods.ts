@@ -4,7 +4,6 @@
  * Invariants: every string has a maximum length. Only `apiKey.set` and `apiKey.compare` take a value, and no answer here has one.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../wire/limits.ts';
 import { tokenPattern } from '../wire/values.ts';
 import { ownersEnd, ownersList, ownersMayWiden, ownersWiden } from './method.ts';

@@ -3,7 +3,6 @@
  * app key, and the forwards for apps elsewhere.
  */
 import * as z from 'zod';
-
 import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';
 import { forward, forwardNamed, forwardOpen, pairedApp, permission } from './schemas/app-schema.ts';

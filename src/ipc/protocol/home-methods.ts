@@ -4,7 +4,6 @@
  * Invariants: every string in params has a maximum length. A row of the audit log holds no secret (audit/audit-row.ts).
  */
 import * as z from 'zod';
-
 import { maxLength } from '../wire/limits.ts';
 import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';

@@ -6,7 +6,6 @@
  * maximum length. Unknown fields are dropped, so that a newer app can speak to an older broker.
  */
 import * as z from 'zod';
-
 import { appMethods } from './app-methods.ts';
 import { signInMethods } from './sign-in-methods.ts';
 import { homeMethods } from './home-methods.ts';

@@ -4,7 +4,6 @@
  * Invariant: states and never secrets: no answer here has a field for a token.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../wire/limits.ts';
 import { ownersEnd, ownersWiden } from './method.ts';
 import type { Method } from './method.ts';

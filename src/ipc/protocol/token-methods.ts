@@ -5,7 +5,6 @@
  * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../wire/limits.ts';
 import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
 import type { Method } from './method.ts';

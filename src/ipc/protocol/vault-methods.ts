@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length. Results hold only states and backup keys.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../wire/limits.ts';
 import { ownersWiden } from './method.ts';
 import type { Method } from './method.ts';

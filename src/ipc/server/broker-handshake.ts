@@ -4,7 +4,6 @@
  * Invariant: nothing is kept between two calls. A hello for another socket gets no proof.
  */
 import type { KeyObject } from 'node:crypto';
-
 import { KeyturnError } from '../../base/errors.ts';
 import { brokerProof, clientProof, newNonce, transcript } from '../wire/handshake.ts';
 import { type HelloResult, protocolVersion } from '../wire/handshake-messages.ts';

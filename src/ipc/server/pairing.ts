@@ -6,7 +6,6 @@
  * refusal nobody may ask for a while, under any name: names prove nothing.
  */
 import { type KeyObject, randomInt } from 'node:crypto';
-
 import { untilAborted } from '../../base/abort.ts';
 import { doubled } from '../../base/backoff.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';

@@ -6,7 +6,6 @@
  */
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { socketRule } from '../../base/private-file.ts';
 import type { PeerReader } from '../peer/peer.ts';

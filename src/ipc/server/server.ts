@@ -6,7 +6,6 @@
  * by what the kernel says of it, or by an id that it proved, never by a claimed id, which anyone can write.
  */
 import type { Socket } from 'node:net';
-
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
 import { Listener, type ListenerDeps } from './listener.ts';

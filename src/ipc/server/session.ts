@@ -6,7 +6,6 @@
  */
 import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
-
 import { constantTimeEqual } from '../../base/constant-time.ts';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import type { RateLimit } from './rate-limit.ts';

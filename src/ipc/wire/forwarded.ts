@@ -5,7 +5,6 @@
  * So a hello for a forward is worth nothing on the home's own socket, and the other way round.
  */
 import path from 'node:path';
-
 import { KeyturnError, quoted } from '../../base/errors.ts';
 
 /** As it can be in the name of a file and in a command. */

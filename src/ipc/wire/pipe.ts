@@ -11,7 +11,6 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { startHint } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';

@@ -7,7 +7,6 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import path from 'node:path';
-
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkPrivate, replaceFileAtOnce, socketRule } from '../../base/private-file.ts';

@@ -11,7 +11,6 @@ import * as fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
 import { belowFile, checkFolder, lookAt, notThere, startHint } from '../../base/private-folder.ts';

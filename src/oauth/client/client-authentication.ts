@@ -8,7 +8,6 @@ import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
 import type { ClientAuth } from 'openid-client';
-
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { parseJsonObject } from '../base/json-object.ts';

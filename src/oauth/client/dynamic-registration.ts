@@ -5,7 +5,6 @@
  * and refuses the status 200 of many servers.
  */
 import { z } from 'zod';
-
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';

@@ -9,7 +9,6 @@
 import { allowInsecureRequests, clockSkew, clockTolerance, Configuration, customFetch } from 'openid-client';
 import type { CustomFetch } from 'openid-client';
 import { z } from 'zod';
-
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { clientAuthentication } from './client-authentication.ts';

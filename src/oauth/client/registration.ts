@@ -4,7 +4,6 @@
  * Invariant: a registration is used only at the issuer that it was made for. A `Registration` contains no secret.
  */
 import { z } from 'zod';
-
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { maxUrlLength } from '../base/resource.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';

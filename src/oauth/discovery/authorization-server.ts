@@ -6,7 +6,6 @@
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
-
 import { quoted, quotedWithheld, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { signInPageHint } from '../base/http.ts';
 import type { Http } from '../base/http.ts';

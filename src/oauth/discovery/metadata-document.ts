@@ -8,7 +8,6 @@
 import type { JsonObject } from 'openid-client';
 import { parseJsonObject } from '../base/json-object.ts';
 import { z } from 'zod';
-
 import { quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';

@@ -5,7 +5,6 @@
  * make us fetch tokens for another.
  */
 import { z } from 'zod';
-
 import { quoted, quotedUrl, RuleRefusal } from '../../base/errors.ts';
 import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';

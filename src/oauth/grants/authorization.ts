@@ -5,7 +5,6 @@
  * shown, not even its error, before state and issuer were checked.
  */
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';

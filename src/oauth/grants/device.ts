@@ -6,7 +6,6 @@
  */
 import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
-
 import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';

@@ -10,7 +10,6 @@
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
-
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { metadataOfIssuer, tokenExchange } from '../discovery/authorization-server.ts';

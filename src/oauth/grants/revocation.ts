@@ -4,7 +4,6 @@
  * Invariant: the result is `confirmed` only if the server confirmed the revocation.
  */
 import { tokenRevocation } from 'openid-client';
-
 import type { OAuthClient } from '../client/client-authentication.ts';
 import { isSignInPage, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';

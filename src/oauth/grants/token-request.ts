@@ -6,7 +6,6 @@
  */
 import { genericGrantRequest } from 'openid-client';
 import { z } from 'zod';
-
 import type { KeyturnError } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';

@@ -6,7 +6,6 @@
  * allows another.
  */
 import { z } from 'zod';
-
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import { checkAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';

@@ -5,7 +5,6 @@
  * message repeats any of it.
  */
 import { z } from 'zod';
-
 import { KeyturnError, moment, quoted } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { Http } from '../base/http.ts';

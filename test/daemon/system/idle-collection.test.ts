@@ -1,6 +1,5 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
-
 import { idleCollection, loadTrim, processParts } from '../../../src/daemon/system/idle-collection.ts';
 
 /** A process whose figures the test sets. */

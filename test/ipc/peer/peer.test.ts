@@ -4,9 +4,7 @@ import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-
 import { expect, onTestFinished, test } from 'vitest';
-
 import { loadPeerReader, type PeerFacts, sameProcess } from '../../../src/ipc/peer/peer.ts';
 import { startOf } from '../../../src/ipc/peer/proc.ts';
 import { programOf } from '../../../src/ipc/peer/program.ts';

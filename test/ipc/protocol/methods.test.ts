@@ -1,7 +1,6 @@
 /** The schemas of the daemon and the hand-written guards of the clients accept the same answers. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import { networkResult, tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-methods.ts';

@@ -1,8 +1,6 @@
 /** The socket under attack: many, fast, silent or greedy programs, and honest ones beside them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { describe, expect, test } from 'vitest';
-
 import { RateLimit } from '../../../src/ipc/server/rate-limit.ts';
 import { frameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
 import { openDescriptors } from '../fuzz.ts';

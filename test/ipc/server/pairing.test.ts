@@ -1,9 +1,7 @@
 /** The queue in which programs without a key wait for the owner's answer. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-
 import { describe, expect, test } from 'vitest';
-
 import { KeyturnError } from '../../../src/base/errors.ts';
 import type { NewPairing, PairRequest } from '../../../src/ipc/server/pairing.ts';
 import { homeId, RawClient, startRig } from '../rig.ts';

@@ -6,9 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-
 import { describe, expect, test } from 'vitest';
-
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { startServer } from '../../../src/ipc/server/server.ts';
 import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';

@@ -1,8 +1,6 @@
 /** The handshake on the broker's side, attacked with hand-made frames. */
 import { randomBytes } from 'node:crypto';
-
 import { describe, expect, test } from 'vitest';
-
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { brokerTimeout, handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
 import {

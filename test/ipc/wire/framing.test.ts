@@ -1,7 +1,6 @@
 /** Frames come out of a reader as they went into the stream, however the stream is cut. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { encodeFrame, FrameReader } from '../../../src/ipc/wire/framing.ts';
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { memory } from '../fuzz.ts';

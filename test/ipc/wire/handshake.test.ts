@@ -2,9 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-
 import { describe, expect, test } from 'vitest';
-
 import { constantTimeEqual } from '../../../src/base/constant-time.ts';
 import {
   brokerKey,

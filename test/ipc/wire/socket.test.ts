@@ -15,9 +15,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
-
 import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { connectTo, listenAt } from '../../../src/ipc/wire/socket.ts';
 import { homeCapability } from '../../../src/ipc/wire/capabilities.ts';
 import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';

@@ -1,6 +1,5 @@
 /** Times in HTTP headers, from servers whose clocks are right or an hour off. */
 import { describe, expect, it } from 'vitest';
-
 import { freshUntil, retryAfterSeconds } from '../../../src/oauth/base/http-time.ts';
 import { now } from '../site.ts';
 

@@ -1,7 +1,6 @@
 /** The canonical URI of an MCP server. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { canonicalResource, resourceCovers } from '../../../src/oauth/base/resource.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 

@@ -1,7 +1,6 @@
 /** Scopes as literal sets, and which are asked for. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import {
   isWithin,
   parseScope,

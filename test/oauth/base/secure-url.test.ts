@@ -1,6 +1,5 @@
 /** Which URLs are used at all. */
 import { describe, expect, it } from 'vitest';
-
 import { requireSecureUrl } from '../../../src/oauth/base/secure-url.ts';
 import { refusalOf } from '../refusal.ts';
 

@@ -1,8 +1,6 @@
 /** How a client proves who it is at a real token endpoint, with keys of every kind. */
 import { generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
-
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { registrationSchema } from '../../../src/oauth/client/registration.ts';
 import type { Registration, SigningAlg } from '../../../src/oauth/client/registration.ts';
 import { refresh } from '../../../src/oauth/grants/token.ts';

@@ -1,6 +1,5 @@
 /** The client ID metadata document, and the URL that is our client_id. */
 import { describe, expect, it } from 'vitest';
-
 import {
   clientMetadataDocument,
   requireClientMetadataUrl,

@@ -1,6 +1,5 @@
 /** Client identities: dynamic registration at a real endpoint. */
 import { describe, expect, it } from 'vitest';
-
 import { registrationSchema } from '../../../src/oauth/client/registration.ts';
 import { registerDynamically } from '../../../src/oauth/client/dynamic-registration.ts';
 import { serverAt } from '../parties.ts';

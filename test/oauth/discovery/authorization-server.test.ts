@@ -1,6 +1,5 @@
 /** Metadata of authorization servers: where it is looked for, and what makes it unusable. */
 import { describe, expect, it } from 'vitest';
-
 import { RuleRefusal } from '../../../src/base/errors.ts';
 import {
   authorizationServerLocations,

@@ -1,7 +1,6 @@
 /** The WWW-Authenticate header, well formed and not. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
 import { anyText } from '../../support/any-text.ts';
 

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-
 import { Agent, fetch as fetchBy } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';

@@ -1,6 +1,5 @@
 /** Asking an MCP server without a token. */
 import { describe, expect, it } from 'vitest';
-
 import { probe as placed } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
 import { deadOrigin, siteOfFile, type Page } from '../site.ts';

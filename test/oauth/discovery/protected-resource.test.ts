@@ -1,6 +1,5 @@
 /** What an MCP server says about itself, and when it is not believed. */
 import { describe, expect, it } from 'vitest';
-
 import {
   discoverProtectedResource,
   protectedResourceLocations,

@@ -1,8 +1,6 @@
 /** The authorization request, and the answer that a browser brings back. */
 import { createHash } from 'node:crypto';
-
 import { describe, expect, it } from 'vitest';
-
 import type { AuthorizationServer } from '../../../src/oauth/discovery/authorization-server.ts';
 import {
   buildAuthorizationRequest,

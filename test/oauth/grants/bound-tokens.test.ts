@@ -2,7 +2,6 @@
 import { createHash, createPublicKey, verify, type JsonWebKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { Unreachable } from '../../../src/base/errors.ts';
 import { dpopJwkSchema, DpopKey } from '../../../src/oauth/client/dpop-key.ts';
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';

@@ -1,6 +1,5 @@
 /** Revocation at a real endpoint. */
 import { describe, expect, it } from 'vitest';
-
 import { Unreachable } from '../../../src/base/errors.ts';
 import { revokeToken, type RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
 import { registrationAt, serverAt } from '../parties.ts';

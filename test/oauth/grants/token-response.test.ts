@@ -2,7 +2,6 @@
 import { registrationAt, serverAt } from '../parties.ts';
 import { checkAudience } from '../../../src/oauth/grants/audience.ts';
 import { describe, expect, it } from 'vitest';
-
 import { Unreachable } from '../../../src/base/errors.ts';
 import { good, jwt, resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';

@@ -1,6 +1,5 @@
 /** Token requests at a real endpoint that answers in all the shapes that servers have. */
 import { describe, expect, it } from 'vitest';
-
 import { registrationAt } from '../parties.ts';
 import { good, jwt, resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';

@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length. It is for display: a name, an argument or a folder is the process's own choice.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../../wire/limits.ts';
 
 /** Path of an executable. */

@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length. A forward's label can be in a file's name and in a command.
  */
 import * as z from 'zod';
-
 import { appProcess, executable } from './app-process-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
 import { account, count, day, id, instant, apiKeyHeader, scope, shownName, url } from './values.ts';

@@ -4,7 +4,6 @@
  * Invariant: secrets go in and never out: `registered` has no field for one.
  */
 import * as z from 'zod';
-
 import { instant, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 

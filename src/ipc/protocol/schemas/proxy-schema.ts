@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length. Only the user gets the address of a proxy.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../../wire/limits.ts';
 import { id, instant, url } from './values.ts';
 

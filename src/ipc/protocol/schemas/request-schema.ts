@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
-
 import { appProcess } from './app-process-schema.ts';
 import { forwardOrigin } from './app-schema.ts';
 import {

@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../../wire/limits.ts';
 
 export const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);

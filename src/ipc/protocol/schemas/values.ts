@@ -4,7 +4,6 @@
  * Invariant: every string has a maximum length.
  */
 import * as z from 'zod';
-
 import { maxLength } from '../../wire/limits.ts';
 import { headerPattern, idPattern, schemePattern } from '../../wire/values.ts';
 
