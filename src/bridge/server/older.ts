@@ -15,7 +15,7 @@ import {
   type Sending,
   type Sent,
 } from './carriers.ts';
-import { readEvents, wholeText } from './event-stream.ts';
+import { readEvents, TooLarge, wholeText } from './event-stream.ts';
 import { ServerRefusal } from './refused.ts';
 
 export class Older implements Carrier {
@@ -63,8 +63,11 @@ export class Older implements Carrier {
       { named: to.href },
     );
     if (!response.ok) throw await ServerRefusal.of(response, to);
-    // "Accepted", as a rule. Some servers answer here.
-    const text = await wholeText(response, ready);
+    // "Accepted", as a rule, which a proxy may cut off. Some servers answer here.
+    const text = await wholeText(response, ready).catch((error: unknown) => {
+      if (error instanceof TooLarge || signal.aborted) throw error;
+      return '';
+    });
     if (/^\s*[[{]/.test(text)) hear(text);
     return { status: response.status, isLater: true };
   }

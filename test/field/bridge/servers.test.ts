@@ -209,7 +209,13 @@ describe('the older transport', () => {
     text: (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok'),
   };
 
-  const old = async (onPost: (response: ServerResponse, open: () => void) => void) => {
+  const old = async (
+    onPost: (response: ServerResponse, open: () => void) => void,
+    accept = (response: ServerResponse, answer: () => void): void => {
+      response.writeHead(202).end('Accepted');
+      answer();
+    },
+  ) => {
     let stream: ServerResponse | undefined;
     return serve((request, response, message: Message) => {
       const open = (): void => {
@@ -217,8 +223,7 @@ describe('the older transport', () => {
         stream = response;
       };
       if (request.url?.startsWith('/mcp/messages')) {
-        response.writeHead(202).end('Accepted');
-        if (message.id !== undefined) stream?.write(data(result(message)));
+        accept(response, () => message.id !== undefined && stream?.write(data(result(message))));
       } else if (request.method === 'GET') open();
       else onPost(response, open);
     });
@@ -226,6 +231,17 @@ describe('the older transport', () => {
 
   it.each(Object.entries(posts))('is found behind a POST that is answered with %s', async (_what, onPost) => {
     const { url } = await old(onPost);
+    const { begin, call } = await client(url);
+    expect((await begin()).result).toBeDefined();
+    expect((await call(1)).result).toBeDefined();
+  });
+
+  it('answers though each POST breaks after the head of its answer', async () => {
+    const cut = (response: ServerResponse, answer: () => void): void => {
+      response.once('close', () => void setTimeout(answer, 50));
+      response.writeHead(202).write('Acc', () => response.destroy());
+    };
+    const { url } = await old((response) => json(response, 405, {}), cut);
     const { begin, call } = await client(url);
     expect((await begin()).result).toBeDefined();
     expect((await call(1)).result).toBeDefined();
