@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { Authorities } from '../../src/base/system/tls-trust.ts';
 import { directFetch } from '../../src/bridge/direct-fetch.ts';
@@ -22,6 +22,7 @@ async function serverOf(listener: RequestListener): Promise<string> {
 it.each([
   ['gzip', gzipSync('{"a":1}')],
   ['br', brotliCompressSync('{"a":1}')],
+  ['zstd', zstdCompressSync('{"a":1}')],
   ['unknown', Buffer.from('{"a":1}')],
 ])('an answer in the coding %s is read', async (coding, body) => {
   const url = await serverOf((_request, response) =>

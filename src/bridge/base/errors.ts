@@ -75,7 +75,14 @@ export class NoAnswer extends KeyturnError {
 }
 
 /** A stream broke, a connection was reset: what the server did with the request, nobody here knows. */
-export function brokenStream(method: string): NoAnswer {
+export function brokenStream(method: string, code = ''): NoAnswer {
+  // zlib's codes for an answer that isn't coded as its header says (RFC 9110 §8.4).
+  if (/^(?:Z_DATA|ERR__ERROR_FORMAT|ZSTD_)/.test(code))
+    return new NoAnswer(
+      `The answer to ${quoted(method)} is not in the coding that its Content-Encoding names. The request may have run.`,
+      'may have run',
+      'Tell the server’s operator: a proxy may have decoded the answer and kept the header.',
+    );
   const [message, hint] = mayReissue(method)
     ? [
         `The connection to the server broke each time before it answered ${quoted(method)}.`,

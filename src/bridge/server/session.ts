@@ -226,7 +226,7 @@ export class Session {
     const code = networkCode(error);
     return !(error instanceof StreamLost) && wasNeverSent(code)
       ? unreachable(this.#origin, code)
-      : brokenStream(method);
+      : brokenStream(method, code);
   }
 
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */

@@ -197,6 +197,19 @@ describe('answers', () => {
   });
 });
 
+it.each(['gzip', 'br', 'zstd'])(
+  'says that an answer is not in the coding %s of its header',
+  async (coding) => {
+    const { url } = await serve((request, response, message) => {
+      if (message.method !== 'tools/call') return plain(request, response, message);
+      json(response, 200, result(message), { 'content-encoding': coding });
+    });
+    const { begin, call } = await client(url);
+    await begin();
+    expect((await call(1)).error?.message).toContain('is not in the coding that its Content-Encoding names');
+  },
+);
+
 describe('the older transport', () => {
   const posts: Readonly<Record<string, (response: ServerResponse, open: () => void) => void>> = {
     ...Object.fromEntries(
