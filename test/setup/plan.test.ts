@@ -390,6 +390,10 @@ describe('keyturn setup', () => {
     ['cursor', `{"mcpServers": {"a": {"url": "${endpoint}"}, "a": {"url": "${endpoint}/2"}}}`],
     ['codex', `[mcp_servers.a]\nurl = "${endpoint}"\n[mcp_servers.a]\nurl = "${endpoint}/2"\n`],
     ['codex', `[mcp_servers.a]\nurl = "${endpoint}"\nurl = "${endpoint}/2"\n`],
+    [
+      'codex',
+      `[mcp_servers.a]\nurl = "${endpoint}"\nhttp_headers = { A = "b" }\n[mcp_servers.a.http_headers]\nA = "c"\n`,
+    ],
   ])('leaves what is there twice in the file of %s: %s', (client, text) => {
     const { findings, after } = read(client, text);
     expect(findings.every(({ kind }) => kind === 'left')).toBe(true);

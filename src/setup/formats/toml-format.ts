@@ -25,8 +25,8 @@ export const tomlFormat: Format = {
     const isPlain = own.every(
       ({ kind, table, key }) => kind !== 'list' && startsWith(table, place.keyPath) && key.length < 2,
     );
-    // TOML has each table and each key once.
-    const names = own.map((item) => JSON.stringify([item.kind, fullName(item)]));
+    // TOML has each name once, whether of a table or of a value.
+    const names = own.map((item) => JSON.stringify(fullName(item)));
     const isDoubled = new Set(names).size < names.length;
     if (!isPlain || isDoubled || inside.length !== own.length) return undefined;
     if (!Object.values(members).every(isWritable)) return undefined;
