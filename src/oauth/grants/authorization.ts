@@ -197,7 +197,7 @@ function requireIssuer(
 ): void {
   const [issuer, ...more] = answer.getAll('iss');
   const expected =
-    issuer === undefined ? !server.issParameterSupported : issuer === started.issuer && more.length === 0;
+    issuer === undefined ? !server.issParameterSupported : isIssuer(started, issuer) && more.length === 0;
   if (expected && server.issuer === started.issuer) return;
   const problem =
     issuer === undefined ? 'It names no issuer, though this server always does' : 'It names another issuer';
@@ -210,6 +210,14 @@ function requireIssuer(
       hint: 'Start the sign-in again. If it happens again, somebody may be mixing up servers on purpose.',
     },
   );
+}
+
+/** Entra's metadata for several tenants states "{tenantid}" (only an exception accepts that), and answers name one. */
+function isIssuer({ issuer }: StartedAuthorization, named: string): boolean {
+  const [before = '', after, ...more] = issuer.split('{tenantid}');
+  if (after === undefined || more.length > 0) return named === issuer;
+  const tenant = named.slice(before.length, named.length - after.length);
+  return named === before + tenant + after && /^[\w-]+$/.test(tenant);
 }
 
 /** RFC 9700 §4.4.2: if neither `iss` nor the redirect URI shows the issuer, the response may come from another one. */

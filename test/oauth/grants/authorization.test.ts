@@ -131,6 +131,21 @@ describe('processAuthorizationResponse', () => {
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
   });
 
+  it.each([
+    ['https://issuer.example/72f9-bf86/v2.0', undefined],
+    ['https://issuer.example/{tenantid}/v2.0', 'issuer_mismatch'],
+    ['https://issuer.example/a/b/v2.0', 'issuer_mismatch'],
+    ['https://issuer.example//v2.0', 'issuer_mismatch'],
+    ['https://issuer.example/v2.0', 'issuer_mismatch'],
+    ['https://evil.example/72f9-bf86/v2.0', 'issuer_mismatch'],
+  ])('takes %s for one of the tenants whose metadata states one issuer: %s', async (iss, reason) => {
+    const common = serverAt(`${issuer}/{tenantid}/v2.0`);
+    const url = new URL(`http://127.0.0.1/callback?code=c0de&state=st4te&iss=${iss}`);
+    const work = () => processAuthorizationResponse({ ...started, issuer: common.issuer }, common, url);
+    if (reason === undefined) expect(work()).toEqual({ code: 'c0de' });
+    else expect((await refusalOf(work)).reason).toBe(reason);
+  });
+
   it("X-9: distinguishes a denial from a failure, and quotes the server's text", async () => {
     const denial = await refusalOf(() => answer('error=access_denied&state=st4te'));
     expect(denial.reason).toBe('access_denied');
