@@ -161,6 +161,13 @@ describe('a code on another device', () => {
     expect(question).toMatchObject({ url: expect.stringMatching(/\/device$/) });
   });
 
+  it('P-6: says what the server says that gives none now', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.deviceAnswer = () => json({ message: 'no codes today' }, 503);
+    const { message } = await refused(rig.login({ method: 'device' }));
+    expect(message).toContain('status 503 ("no codes today")');
+  });
+
   it.each([
     [{ verification_uri: 'javascript:alert(1)' }, 'insecure_url'],
     [{ verification_uri_complete: 'javascript:alert(1)' }, 'insecure_url'],

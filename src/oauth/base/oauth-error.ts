@@ -44,9 +44,14 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
 export function shownRefusal(reply: HttpReply): string {
   const error = oauthError(reply);
   if (error !== undefined) return shownError(error);
-  const words = wordsIn(parseJson(reply.text ?? ''));
+  const words = wordsIn(parseJson(reply.text ?? '')) ?? plainText(reply);
   const status = `status ${reply.status}`;
   return words === undefined ? status : `${status} (${shownText(words, reply.secretsSent ?? [])})`;
+}
+
+/** A body that is neither JSON nor a page. */
+function plainText({ text = '' }: HttpReply): string | undefined {
+  return /^\s*(?:[[{<]|$)/.test(text) ? undefined : text.trim();
 }
 
 /** Where servers write what is wrong, if they don't write it as RFC 6749 §5.2 has it. */

@@ -75,7 +75,7 @@ export async function registerDynamically(
     refused.push(redirectUri);
   }
   if (last === undefined) throw new TypeError('no redirect URI was offered');
-  if (last.status === 500) throw unreachableReply(http, last, { ...registering, url: endpoint }, unreachable);
+  if (last.status === 500) throw notNow(endpoint, last, http);
   // Any other refusal may be of the client as such: some servers register only clients that they have a list of.
   const isOfRedirect = refusesRedirect(oauthError(last));
   const about = isOfRedirect
@@ -146,12 +146,21 @@ const registering = { what: 'the registration endpoint' } as const;
 const unreachable = 'authorization_server_unreachable';
 
 async function sendRegistration(url: string, body: string, http: Http): Promise<HttpReply> {
-  const outgoing = { ...registering, url, signal: deadline(http, requestTimeout) };
+  const signal = deadline(http, requestTimeout);
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, unreachable);
-  if (isTransient(reply.status) && reply.status !== 500)
-    throw unreachableReply(http, reply, outgoing, unreachable);
+  const reply = await send(http, { ...registering, url, signal, method: 'POST', headers, body }, unreachable);
+  if (isTransient(reply.status) && reply.status !== 500) throw notNow(url, reply, http);
   return reply;
+}
+
+function notNow(url: string, reply: HttpReply, http: Http): KeyturnError {
+  return unreachableReply(
+    http,
+    reply,
+    { ...registering, url },
+    unreachable,
+    `answered with ${describe(reply)}`,
+  );
 }
 
 function processRegistration(

@@ -12,7 +12,7 @@ import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
-import { responseFields, oauthError, shownError } from '../base/oauth-error.ts';
+import { responseFields, shownRefusal, oauthError, shownError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/exceptions.ts';
 import { scopeParameter } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
@@ -129,7 +129,8 @@ function readResponse(
     );
   }
   const endpoint = { url, what: 'the device authorization endpoint' };
-  throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
+  const problem = `answered with ${shownRefusal(reply)}`;
+  throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable', problem);
 }
 
 function processResponse(answer: DeviceAuthorizationResponse, http: Http): DeviceAuthorization {

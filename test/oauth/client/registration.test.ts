@@ -136,11 +136,14 @@ describe('registerDynamically', () => {
   });
 
   it.each([
-    { success: false, error: { code: 'BAD_REQUEST', message: 'must use HTTPS' } },
-    { detail: 'must use HTTPS', status: 400 },
-  ])('shows what the server says in a form of its own: %j', async (body) => {
-    site.lay('/register', { status: 400, body });
-    expect((await refusalOf(() => register())).message).toContain('client: status 400 ("must use HTTPS")');
+    [400, { success: false, error: { code: 'BAD_REQUEST', message: 'must use HTTPS' } }],
+    [400, { detail: 'must use HTTPS', status: 400 }],
+    [403, 'must use HTTPS\n'],
+    [500, { message: 'must use HTTPS' }],
+    [503, 'must use HTTPS'],
+  ])('shows what the server says in a form of its own: %i %j', async (status, body) => {
+    site.lay('/register', { status, body });
+    expect((await refusalOf(() => register())).message).toContain(`status ${status} ("must use HTTPS")`);
   });
 
   it.each([
