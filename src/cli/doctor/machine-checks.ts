@@ -80,6 +80,11 @@ const keychainKinds: Readonly<
     'No keychain (Secret Service) runs in this session, and none could be started.',
     withoutKeychain,
   ],
+  silent: [
+    'keychain.absent',
+    'The keychain (Secret Service) runs and does not answer.',
+    'Answer its question if a window shows one. Else restart it: log out and in again.',
+  ],
   noDefault: [
     'keychain.absent',
     'The keychain has no default collection to keep secrets in.',

@@ -8,8 +8,8 @@ import { type AskBus, bus, withBus } from './bus-questions.ts';
 
 /**
  * `elsewhere`: a system whose keychain isn't on D-Bus. `noBus`: no session is named. `deadBus`: nobody answers there.
- * `noService`: no keychain, and none that could be started. `asleep`: the first use starts one. `noDefault`: it runs
- * and has nowhere to keep what is stored. `volatile`: it keeps that until the logout only.
+ * `noService`: no keychain, and none that could be started. `asleep`: the first use starts one. `silent`: it runs and
+ * does not answer. `noDefault`: it has nowhere to keep what is stored. `volatile`: it keeps that until the logout only.
  */
 export type KeychainLook =
   | 'elsewhere'
@@ -17,6 +17,7 @@ export type KeychainLook =
   | 'deadBus'
   | 'noService'
   | 'asleep'
+  | 'silent'
   | 'noDefault'
   | 'volatile'
   | 'locked'
@@ -51,6 +52,10 @@ async function look(ask: AskBus): Promise<KeychainLook> {
     const startable = await ask({ ...bus, member: 'ListActivatableNames' });
     return Array.isArray(startable) && startable.includes(name) ? 'asleep' : 'noService';
   }
+  return lookInside(ask).catch(() => 'silent');
+}
+
+async function lookInside(ask: AskBus): Promise<KeychainLook> {
   const collection = await ask({ ...service, member: 'ReadAlias', texts: ['default'] });
   if (typeof collection !== 'string' || collection === '/') return 'noDefault';
   const locked = await ask({

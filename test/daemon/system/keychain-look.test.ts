@@ -91,6 +91,16 @@ test('tells a keychain without a default collection, and one that forgets at log
   expect(await lookAtKeychain(env)).toBe('volatile');
 });
 
+test('tells a keychain that hangs from a bus that does', async () => {
+  vi.useRealTimers();
+  const { env } = await startBus(temporaryFolder());
+  const args = ['--foreground', '--components=secrets'];
+  const keyring = ends(spawn('gnome-keyring-daemon', args, { env, stdio: 'ignore' }));
+  await finished('gdbus', ['wait', '--session', '--timeout', '60', 'org.freedesktop.secrets'], env);
+  keyring.kill('SIGSTOP');
+  expect(await lookAtKeychain(env)).toBe('silent');
+});
+
 test('finds the keyring of these tests open', async () => {
   expect(process.env['KEYTURN_TEST_KEYRING']).toBe('1');
   expect(await lookAtKeychain(process.env)).toBe('open');
