@@ -40,6 +40,10 @@ const startTimeout = 20_000;
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
   if (await startService()) return reachService();
+  if (!isSingle && !existsSync(bin))
+    throw new NotStarted('broker_unreachable', `Keyturn is not at ${quoted(bin)} any more.`, {
+      hint: 'It was updated or moved: restart what runs it. If it fails again: keyturn setup',
+    });
   let refusal: NotStarted | undefined;
   for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();

@@ -193,6 +193,9 @@ function hintFor(problem: string, url: string): string {
     return 'The server may want https: write https:// instead of http://, and try again.';
   if (problem === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'The server does not speak TLS there. Check the port, or whether its address begins with http://.';
+  // The broker loads its HTTP client with the first request.
+  if (problem === 'ERR_MODULE_NOT_FOUND')
+    return 'The files of the running broker are gone: Keyturn was updated or moved. Run: keyturn broker restart';
   return fault === undefined
     ? 'Check the network and the address, then try again. Nothing that is stored was changed.'
     : `${fault.advice} If this network wants you to sign in first, do that in a browser.`;

@@ -148,7 +148,7 @@ export class KeychainProcess {
       this.#worker = undefined;
       this.#abandon(
         new VaultError('crashed', 'the keychain helper process ended while it was asked', {
-          hint: 'Try again: the next call starts a new one.',
+          hint: 'Try again: the next call starts a new one. If Keyturn was updated or moved meanwhile: keyturn broker restart',
         }),
       );
     });
