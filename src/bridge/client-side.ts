@@ -4,6 +4,7 @@
  * Invariant: nothing but messages goes to standard output; a line that is none is answered with an error of JSON-RPC.
  * Memory is bounded, though the client writes and never reads.
  */
+import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import { rpcErrors } from './base/errors.ts';
 import { fieldsOf, idOf, jsonIn } from './base/json.ts';
@@ -114,9 +115,17 @@ export class ClientSide {
     const value = jsonIn(this.#isFirst ? text.replace(/^\uFEFF/, '') : text);
     this.#isFirst = false;
     if (value === undefined) return this.#complain(rpcErrors.parseError);
+    // A byte that is replaced changes what a tool is asked to do.
+    if (!isUtf8(line)) return this.#leaveOut([value].flat());
     if (!Array.isArray(value)) return this.#take(value, line.length, (problem) => this.#write(problem));
     if (value.length === 0) return this.#complain(rpcErrors.invalidRequest);
     this.#takeAll(value, line.length);
+  }
+
+  #leaveOut(values: readonly unknown[]): void {
+    const requests = values.flatMap((value) => messageOf(value) ?? []).filter(isRequest);
+    if (requests.length === 0) this.#complain(rpcErrors.notUtf8);
+    for (const { id } of requests) this.#write(withOwnId(errorAnswer(id, rpcErrors.notUtf8)));
   }
 
   #takeAll(values: readonly unknown[], size: number): void {

@@ -16,6 +16,7 @@ const rpc = (code: number, words: string): RpcError => ({ code, message: `Keytur
 /** Standard codes of JSON-RPC 2.0, §5.1. */
 export const rpcErrors = {
   parseError: rpc(-32_700, 'this line is no JSON, and was left out.'),
+  notUtf8: rpc(-32_700, 'this line is not in UTF-8, and was left out.'),
   invalidRequest: rpc(
     -32_600,
     'this line is no message of JSON-RPC 2.0, and was left out. Messages are sent one a line.',

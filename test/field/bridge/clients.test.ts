@@ -34,6 +34,23 @@ it('takes a byte order mark and a batch, and answers the batch together', async 
   expect(JSON.parse(lines.at(-1) ?? '')).toHaveLength(2);
 });
 
+it('passes on no request whose text is not in UTF-8', async () => {
+  const { url, log } = await serve(plain);
+  const { begin, call, wait, toBridge } = await client(url);
+  await begin();
+  const answer = wait(1);
+  const request = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'echo', arguments: { a: 'é' } },
+  };
+  toBridge.write(Buffer.from(`${JSON.stringify(request)}\n`, 'latin1'));
+  expect((await answer).error).toMatchObject({ code: -32_700, message: expect.stringContaining('UTF-8') });
+  expect((await call(2)).result).toBeDefined();
+  expect(log.filter((line) => line === 'POST tools/call')).toHaveLength(1);
+});
+
 it('answers under an id that no double holds', async () => {
   const { url } = await serve(plain);
   const { begin, write, lines } = await client(url);
