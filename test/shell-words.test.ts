@@ -162,18 +162,9 @@ const ofCheckedOptions = new Set([
 ]);
 
 /** These templates hold words of the source itself, or say of a command what it takes. */
-const ownWords = new Set(
-  [
-    'terminal/arguments',
-    'terminal/command',
-    'completion/bash',
-    'completion/zsh',
-    'completion/fish',
-    'commands/sign-in/revoke',
-    'main',
-    'terminal/help',
-  ].map((name) => `cli/${name}.ts`),
-);
+const ownFiles =
+  'main completion/bash completion/zsh completion/fish commands/sign-in/revoke terminal/arguments terminal/command terminal/help';
+const ownWords = new Set(ownFiles.split(' ').map((name) => `cli/${name}.ts`));
 
 /** Expressions that a template puts into a command, or behind an option, without the function. */
 function unescaped(file: string, text: string): string[] {

@@ -74,18 +74,11 @@ describe('reachOf', () => {
     expect(reach(url, endpoint)).toBe(expected);
   });
 
-  it.each([
-    'https://10.0.0.5',
-    'https://127.0.0.1',
-    'https://0x7f.1',
-    'https://127.0.0.1.',
-    'https://127。0。0。1',
-    'https://localhost',
-    'https://a.localhost',
-    'https://[::1]',
-    'https://[::ffff:10.0.0.5]',
-    'https://169.254.169.254',
-  ])('refuses a request to %s, which nobody typed or confirmed', (url) => {
+  const inner =
+    '10.0.0.5 127.0.0.1 0x7f.1 127.0.0.1. 127。0。0。1 localhost a.localhost [::1] [::ffff:10.0.0.5] 169.254.169.254';
+
+  it.each(inner.split(' '))('refuses a request to %s, which nobody typed or confirmed', (host) => {
+    const url = `https://${host}`;
     expect(reach(url, 'https://server.example/mcp')).toBe('insecure_url');
     expect(reach(url, 'https://10.0.0.6/mcp')).toBe('insecure_url');
     expect(reach(url, 'https://inner.example/mcp')).toBe('insecure_url');

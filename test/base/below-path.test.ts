@@ -18,24 +18,10 @@ describe('below a path', () => {
     },
   );
 
-  it.each([
-    '2',
-    '/..',
-    '/..;/x',
-    '/%2e%2e%2fx',
-    '/..%2fx',
-    '/..%5cx',
-    '/%252e%252e%252fx',
-    '/..%20/x',
-    '/..%00/x',
-    '/.../x',
-    '/..::$DATA/x',
-    '/.%e2%80%8b./x',
-    '/．．/x',
-    '/..／x',
-    '/a/%2e%2e%2f%2e%2e/x',
-    '/%ff/x',
-  ])('%j is not', (more) => {
+  const outside = `2 /.. /..;/x /%2e%2e%2fx /..%2fx /..%5cx /%252e%252e%252fx /..%20/x
+    /..%00/x /.../x /..::$DATA/x /.%e2%80%8b./x /．．/x /..／x /a/%2e%2e%2f%2e%2e/x /%ff/x`.split(/\s+/);
+
+  it.each(outside)('%j is not', (more) => {
     expect(isBelow(new URL(outer), new URL(outer + more))).toBe(false);
     expect(isWithin(new URL(outer), new URL(outer + more))).toBe(false);
     expect(resourceCovers(outer, outer + more)).toBe(false);
@@ -43,20 +29,10 @@ describe('below a path', () => {
 });
 
 describe('this machine', () => {
-  it.each([
-    'localhost',
-    'LOCALHOST.',
-    'a.localhost',
-    'a.localhost.',
-    '127.0.0.1',
-    '2130706433',
-    '0.0.0.0',
-    '[::1]',
-    '[::]',
-    '[::ffff:127.0.0.1]',
-    'localhost.localdomain',
-    'ip6-loopback',
-  ])('%s is, whatever its spelling', (host) => {
+  const here = `localhost LOCALHOST. a.localhost a.localhost. 127.0.0.1 2130706433
+    0.0.0.0 [::1] [::] [::ffff:127.0.0.1] localhost.localdomain ip6-loopback`.split(/\s+/);
+
+  it.each(here)('%s is, whatever its spelling', (host) => {
     expect(isThisMachine(new URL(`https://${host}/`).hostname)).toBe(true);
     expect(isLocal(`https://${host}/callback`)).toBe(true);
   });

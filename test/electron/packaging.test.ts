@@ -19,20 +19,8 @@ const root = path.join(import.meta.dirname, '..', '..');
 
 /** Where the fuses stand in a binary (@electron/fuses): this text, a version, a count, and a character for each. */
 const sentinel = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
-const fuses = [
-  'runAsNode',
-  'enableCookieEncryption',
-  'enableNodeOptionsEnvironmentVariable',
-  'enableNodeCliInspectArguments',
-  'enableEmbeddedAsarIntegrityValidation',
-  'onlyLoadAppFromAsar',
-  'loadBrowserProcessSpecificV8Snapshot',
-  'grantFileProtocolExtraPrivileges',
-  'wasmTrapHandlers',
-] as const;
-
-/** What each must be. The last one is as Electron ships it: electron-builder can't set it yet. */
-const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
+/** What each must be, in their order. */
+const blown: Readonly<Record<string, boolean>> = {
   runAsNode: false,
   enableCookieEncryption: false,
   enableNodeOptionsEnvironmentVariable: false,
@@ -42,6 +30,8 @@ const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
   loadBrowserProcessSpecificV8Snapshot: false,
   grantFileProtocolExtraPrivileges: false,
 };
+// The last one is as Electron ships it: electron-builder can't set it yet.
+const fuses = [...Object.keys(blown), 'wasmTrapHandlers'];
 
 /** The stub's: each fuse that must be off is on, and each that must be on is off. */
 const shipped = '111100111';

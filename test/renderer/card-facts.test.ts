@@ -9,20 +9,9 @@ import { openDetails, windowsOfTests } from './page-window.ts';
 const openWindow = windowsOfTests();
 
 /** What the page says in words of its own, or what is no fact for the user. */
-const worded: ReadonlySet<string> = new Set([
-  'id',
-  'card',
-  'kind',
-  'state',
-  'command',
-  'method',
-  'grantType',
-  'authMethod',
-  'exception',
-  'file',
-  'changeableBy',
-  'scheme',
-]);
+const worded: ReadonlySet<string> = new Set(
+  'id card kind state command method grantType authMethod exception file changeableBy scheme'.split(' '),
+);
 
 /** Every text in a question but those. A list of scopes is a text for each. */
 function factsOf(value: unknown, name = ''): string[] {

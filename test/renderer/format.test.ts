@@ -1,6 +1,6 @@
 /** How the windows' page tells times: the nearest whole number of the unit that a user would use. */
 import { expect, it } from 'vitest';
-import { formatDuration, formatRelative } from '../../renderer/base/format.ts';
+import { formatRelative } from '../../renderer/base/format.ts';
 
 const now = 1_800_000_000;
 const minute = 60;
@@ -19,12 +19,4 @@ it.each([
   [-3 * day, '3 days ago'],
 ])('a time %i seconds from now is %s', (distance, words) => {
   expect(formatRelative(now + distance, now)).toBe(words);
-});
-
-it.each([
-  [1, '1 second'],
-  [90 * minute, '90 minutes'],
-  [day, '1 day'],
-])('a duration of %i seconds is %s', (seconds, words) => {
-  expect(formatDuration(seconds)).toBe(words);
 });

@@ -11,11 +11,3 @@ it.each([
 ])('a system with the locale %j writes as %s', (regional, locale) => {
   expect(englishLocale(regional)).toBe(locale);
 });
-
-it('times are written by the clock of the country', () => {
-  const evening = new Date(2026, 10, 23, 19, 5);
-  const timeIn = (regional: string): string =>
-    evening.toLocaleTimeString(englishLocale(regional), { hour: '2-digit', minute: '2-digit' });
-  expect(timeIn('en-US')).toMatch(/^07:05\sPM$/);
-  expect(timeIn('de-DE')).toBe('19:05');
-});
