@@ -12,6 +12,8 @@ it('GitHub’s parser finds no fault in the workflows, and all actions are pinne
   const names = readdirSync(folder);
   expect(names).toEqual(['ci.yml', 'release.yml']);
   for (const name of names) expect(await faultsOf(readFileSync(path.join(folder, name), 'utf8'))).toEqual([]);
+  const text = readFileSync(path.join(folder, 'ci.yml'), 'utf8');
+  expect(await faultsOf(text.replace('runs-on:', 'run-on:'))).not.toEqual([]);
 });
 
 it('set-up prints the packages for the tests, without a browser if one is named', () => {

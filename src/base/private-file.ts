@@ -260,13 +260,23 @@ export function makeFileAtOnce(file: string, content: string): boolean {
   try {
     synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
     place(draft, file);
-    syncFolderAtOnce(path.dirname(file));
+    syncOrRemove(file);
     return true;
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** A new name that may be lost is no new file: else a second try would find one. */
+function syncOrRemove(file: string): void {
+  try {
+    syncFolderAtOnce(path.dirname(file));
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
   }
 }
 

@@ -17,6 +17,7 @@ import type { PermittedRequest, BegunRequest } from './request.ts';
 import { hintOf } from './request.ts';
 import { accountLabel, isLiving, isShared, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
+import { namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import { revokeSignIn } from './revocation/revoker.ts';
 import { StepUpLimit } from './step-up-limit.ts';
@@ -67,8 +68,10 @@ export class RequestSignIns {
     const { wanted, begun, permission } = permitted;
     const { endpoint, request } = begun;
     if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
-    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint, signIn);
-    if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
+    // An app doesn't learn of an account that it may not use.
+    const known = signIn && namesSignIn(permission, signIn.id) ? signIn : undefined;
+    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint, known);
+    if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn, known);
     if (begun.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
     this.#refuseUnattended(begun, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');

@@ -1,5 +1,5 @@
 /**
- * The user's own units: where they lie, which of them are ours, whether systemd listens for us, and their end.
+ * The user's own units: where they lie, which of them are ours, whether systemd listens for us, their start and their end.
  *
  * Invariant: a unit that Keyturn did not write is never changed, stopped or removed.
  */
@@ -50,14 +50,17 @@ export const homeLine = (home: string | undefined): string =>
  * Only a service has a credential of systemd, and its limits.
  */
 export async function startService(env: Environment = process.env): Promise<boolean> {
-  const file = unitFile('keyturn.service', env);
-  if (!isOurs(file)) return false;
-  const [line = ''] = /^Environment="?KEYTURN_HOME=.*\n/m.exec(readFileSync(file, 'utf8')) ?? [];
-  if (line !== homeLine(env['KEYTURN_HOME'] || undefined)) return false;
-  return systemctl(['start', 'keyturn.service'], env).then(
-    () => true,
-    () => false,
-  );
+  if (process.platform !== 'linux') return false;
+  try {
+    const file = unitFile('keyturn.service', env);
+    if (!isOurs(file)) return false;
+    const [line = ''] = /^Environment="?KEYTURN_HOME=.*\n/m.exec(readFileSync(file, 'utf8')) ?? [];
+    if (line !== homeLine(env['KEYTURN_HOME'] || undefined)) return false;
+    await systemctl(['start', 'keyturn.service'], env);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The units that were removed. */

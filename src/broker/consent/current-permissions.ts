@@ -105,7 +105,7 @@ export function consentRequired(
     current,
     ended,
     signIn,
-    signedOut: signIn && named.find((one) => !isLiving(one))?.account,
+    signedOut: signIn && named.find((one) => !isLiving(one) && one.account !== signIn.account),
     wasDismissed,
   });
 }

@@ -9,7 +9,8 @@
  * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
  * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves
  * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
- * names an account, it gets no token of another one.
+ * names an account, it gets no token of another one; nor in place of an account that the user chose for it and that is
+ * signed out.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
@@ -57,7 +58,7 @@ export function chooseSignIn(
   const isOpen = account === undefined && signInId === undefined;
   let signedOut: (SignInChoice & { readonly kind: 'use' }) | undefined;
   for (const permission of permissions) {
-    const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
+    const accounts = isOpen ? openAccounts(permission, { serving, living, kept }) : [];
     if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
     const [only] = accounts;
     const ofAccount = only === undefined ? living : living.filter((one) => one.account === only);
@@ -69,35 +70,42 @@ export function chooseSignIn(
     signedOut ??= { kind: 'use', signIn, permission };
   }
   if (signedOut) return signedOut;
-  const chosen = isOpen ? permissions.find((one) => one.account !== undefined) : undefined;
-  // No other account in place of the one that the user chose, even of those that the app may use.
-  if (chosen)
-    return {
-      kind: 'mustSignIn',
-      signIn: serving.find((one) => one.account === chosen.account && namesSignIn(chosen, one.id)),
-    };
-  const signIn = likeliest(sharedFirst(living), permissions);
+  const chosen = isOpen ? permissions.flatMap((one) => chosenIn(one, serving) ?? [])[0] : undefined;
+  const usable = chosen ? living.filter((one) => one.account === chosen.account) : living;
+  const signIn = likeliest(sharedFirst(usable), permissions);
   if (signIn) return { kind: 'ask', signIn };
+  if (chosen) return { kind: 'mustSignIn', signIn: chosen };
   const others = kept();
   if (account !== undefined && asked.length === 0 && others.length > 0) {
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
-  return { kind: 'mustSignIn', signIn: asked.find(isShared) ?? asked[0] };
+  const named = asked.filter(({ id }) => permissions.some((permission) => namesSignIn(permission, id)));
+  const [earlier] = [...sharedFirst(named), ...sharedFirst(asked)];
+  return { kind: 'mustSignIn', signIn: earlier };
 }
 
 /** For a request that names none: the chosen account, else each that the permission names, else each that is signed in. */
 function openAccounts(
   permission: Permission,
-  { living, kept }: { readonly living: readonly SignIn[]; readonly kept: () => readonly SignIn[] },
+  {
+    serving,
+    living,
+    kept,
+  }: Record<'serving' | 'living', readonly SignIn[]> & { readonly kept: () => readonly SignIn[] },
 ): string[] {
-  const { signInIds = [], account } = permission;
+  const { signInIds = [] } = permission;
   if (!namesAnySignIn(permission)) return signedInFor(permission, kept());
   // Most permissions name one sign-in, and this runs at every request.
   if (signInIds.length < 2) return [];
   const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
-  return account === undefined ? [...named] : [account];
+  const chosen = chosenIn(permission, serving);
+  return chosen ? [chosen.account] : [...named];
 }
+
+/** The sign-in of the account that the user chose, living or not. Undefined where its account has another name by now. */
+const chosenIn = (permission: Permission, serving: readonly SignIn[]): SignIn | undefined =>
+  serving.find((one) => one.account === permission.account && namesSignIn(permission, one.id));
 
 /** The accounts among which the user may choose for a permission that names no sign-in yet, in the order of the sign-ins. */
 function signedInFor(permission: Permission, kept: readonly SignIn[]): string[] {
@@ -129,8 +137,8 @@ export function keptAccount(
   signIns: Pick<SignIns, 'byId'>,
   { account, signInIds: named = [] }: Permission,
 ): { readonly account?: string } {
-  if (account !== undefined) return { account };
   const there = named.flatMap((id) => signIns.byId(id) ?? []).filter(isLiving);
+  if (there.some((one) => one.account === account)) return { account };
   const [only, ...others] = new Set(there.map((one) => one.account));
   return only === undefined || others.length > 0 ? {} : { account: only };
 }

@@ -111,7 +111,7 @@ interface MissingAccess {
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
   /** An account that the app may use and that is signed out. */
-  readonly signedOut?: string | undefined;
+  readonly signedOut?: SignIn | undefined;
   /** The user dismissed a card about it, or did not answer in time. */
   readonly wasDismissed: boolean;
 }
@@ -140,9 +140,7 @@ export function consentRequired({
     rule: wasDismissed ? deniedOnce : missing,
     hint: [
       `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
-      ...(signedOut === undefined
-        ? []
-        : [`Or sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('account', signedOut)}`]),
+      ...(signedOut === undefined ? [] : [`Or sign in again: ${loginAgain(endpoint, signedOut)}`]),
     ].join('. '),
   });
 }
@@ -279,13 +277,13 @@ export function unreachableUntil(last: Unreachable, left: number): Unreachable {
   return new Unreachable(reason, message, { ...detailsOf(last), retryAfter: Math.ceil(left / 1000) });
 }
 
-/** The command that signs in again as the same account. */
-export function loginAgain(endpoint: string, { account }: SignIn): string {
+/** The command that signs in again; `signIn`: as its account, if the app may know of that. */
+export function loginAgain(endpoint: string, { account = defaultAccount }: Partial<SignIn> = {}): string {
   const options = account === defaultAccount ? [] : [shellOption('account', account)];
   return [`keyturn login ${shellWord(endpoint)}`, ...options].join(' ');
 }
 
-export function signInRevoked(endpoint: string, signIn: SignIn): KeyturnError {
+export function signInRevoked(endpoint: string, signIn?: SignIn): KeyturnError {
   return new KeyturnError('login_required', `You revoked the sign-in to ${endpoint}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: ${loginAgain(endpoint, signIn)}`,
@@ -293,8 +291,7 @@ export function signInRevoked(endpoint: string, signIn: SignIn): KeyturnError {
 }
 
 /** The server ended it together with a sign-in that the user revoked (login-required.ts). */
-export function endedAlong(endpoint: string, signIn: SignIn): KeyturnError {
-  const { state } = signIn;
+export function endedAlong(endpoint: string, { state }: SignIn, signIn?: SignIn): KeyturnError {
   const why = state.kind === 'signInRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
     rule: 'Only you can renew a sign-in that you revoked',

@@ -1,7 +1,7 @@
 /**
- * Starts the headless broker when none runs, as gpg's tools start their agent.
+ * Starts the headless broker when none runs, as gpg's tools start their agent; or has systemd start an installed service.
  *
- * Invariant: it gets an allow-list of the environment. What decides about browser,
+ * Invariant: what this process starts gets an allow-list of the environment. What decides about browser,
  * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the
  * broker records it then. Nothing that changes how Node itself runs is ever passed on.
  */
@@ -39,7 +39,10 @@ const startTimeout = 20_000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
-  if (await startService()) return reachService();
+  if (await startService()) {
+    const served = await reachService();
+    if (served) return served;
+  }
   if (!isSingle && !existsSync(bin))
     throw new NotStarted('broker_unreachable', `Keyturn is not at ${quoted(bin)} any more.`, {
       hint: 'It was updated or moved: restart what runs it. If it fails again: keyturn setup',
@@ -54,23 +57,17 @@ export async function startBroker(): Promise<Connection> {
   throw refusal ?? keyLost(homePaths()) ?? unreachable();
 }
 
-/** Waits for what systemd starts. */
-async function reachService(): Promise<Connection> {
+/** Waits for what systemd starts. Undefined where that ends, or is another home's: what this process starts says why. */
+async function reachService(): Promise<Connection | undefined> {
   const deadline = Date.now() + startTimeout;
   do {
     const connection = await connectSoon();
     if (connection) return connection;
   } while (
     Date.now() < deadline &&
-    !['failed', 'inactive'].includes(await unitState('is-active', 'keyturn.service'))
+    !['failed', 'inactive'].includes(await unitState('is-active', 'keyturn.service').catch(() => 'failed'))
   );
-  throw new NotStarted(
-    'broker_unreachable',
-    'systemd started the broker as keyturn.service, and it does not answer.',
-    {
-      hint: 'Its log says why: journalctl --user --unit keyturn',
-    },
-  );
+  return undefined;
 }
 
 /** It runs where its socket can't be seen from here, or it hangs. */

@@ -16,7 +16,7 @@ const denyApp = defineCommand(
     summary: 'Deny an app tokens for an MCP server, until you allow it',
     operands: [{ name: 'APP' }, { name: 'URL' }],
     about:
-      'Deny an app access tokens for an MCP server, and your API key there, until you allow it. Its tokens stay valid until they expire; `keyturn logout` tries to revoke them.',
+      'Deny an app access tokens for an MCP server, and your API keys there, until you allow it. Its tokens stay valid until they expire; `keyturn logout` tries to revoke them.',
     examples: ['keyturn app deny my-editor https://notes.example/mcp'],
   },
   async ({ operands: [app, resource] }) => {
@@ -36,7 +36,7 @@ const revokeApp = defineCommand(
     summary: "Revoke an app's permission or denial; it may ask again",
     operands: [{ name: 'APP' }, { name: 'URL' }],
     about:
-      "Revoke an app's permissions for an MCP server and for your API key there, or its denials. The app may ask again. Nothing is revoked at the server.",
+      "Revoke an app's permissions for an MCP server and for your API keys there, or its denials. The app may ask again. Nothing is revoked at the server.",
     examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
   },
   async ({ operands: [app, resource] }) => {

@@ -151,12 +151,13 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
 
 /** Nothing where the next request gets a token without a user. */
 async function signInFinding(connection: Connection, { id, endpoint, apps }: SignIn): Promise<Finding[]> {
-  const { signIns } = await call(connection, 'signIn.show', { id });
+  // One that ended meanwhile has nothing to tell.
+  const { signIns } = await call(connection, 'signIn.show', { id }).catch(() => ({ signIns: [] }));
   return signIns.flatMap(({ now, next, refresh }) =>
     foundIf(
       refresh === undefined,
       'signIn.ended',
-      `The sign-in to ${endpoint}: ${now} Apps that use it: ${apps.join(', ')}.`,
+      `${endpoint}: ${now} Apps that use it: ${apps.join(', ')}.`,
       next,
     ),
   );

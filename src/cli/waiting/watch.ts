@@ -244,7 +244,10 @@ function loginAgain({ account, resource = '' }: Question, ...options: readonly s
 function tellDevice(question: Question): void {
   tellMove(question);
   tellNewAccount(question);
-  const { code, url = '' } = question;
+  const { code, url } = question;
+  // As for a page: while the app runs, only its window shows them.
+  if (url === undefined)
+    return say(`keyturn: to sign in at ${hostIn(question)}, open the request in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);
   say(url);
 }

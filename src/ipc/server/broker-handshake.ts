@@ -45,7 +45,7 @@ export function refuseOtherSocket(
 
 export function unknownApp(): KeyturnError {
   return new KeyturnError('unpaired', 'this broker knows no such app', {
-    hint: 'The broker does not know this key. Keep it, and pair the app again.',
+    hint: 'The broker does not know this key. Move it away, and pair the app again.',
   });
 }
 

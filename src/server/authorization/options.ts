@@ -247,11 +247,13 @@ function requireIssuer(issuer: string): boolean {
   return isLoopbackHost(url.hostname);
 }
 
-const onlyHere =
-  'Write https. http is for a resource and its issuer on this machine only, such as 127.0.0.1.';
+const adviceFor = (text: string): string | undefined =>
+  text.startsWith('http:')
+    ? 'Write https. http is for a resource and its issuer on this machine only, such as 127.0.0.1.'
+    : undefined;
 
 function secureUrl(option: string, text: string, allowInsecureLoopback: boolean): URL {
-  return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }), onlyHere);
+  return readOption(option, () => requireSecureUrl(text, 'it', { allowInsecureLoopback }), adviceFor(text));
 }
 
 function requireClient(
@@ -279,7 +281,7 @@ function requireResource(resource: string, isLoopback: boolean): void {
   const canonical = readOption(
     'resources.resource',
     () => canonicalResource(resource, { allowInsecureLoopback: isLoopback }),
-    onlyHere,
+    adviceFor(resource),
   );
   if (resource !== canonical && resource !== `${canonical}/`) {
     invalidOption('resources.resource', `write it in its canonical form, ${canonical}`);

@@ -165,7 +165,8 @@ export class ProtectedServer {
     try {
       state = await checkSession(token);
     } catch (error) {
-      problem = `checkSession threw ${quoted(String(error))}`;
+      // Its message may hold anything.
+      problem = `checkSession threw ${error instanceof Error ? quoted(error.name) : 'no Error'}`;
     }
     if (state === 'ended') throw new Refusal('session_ended');
     if (state === 'unavailable') throw new Refusal('session_unavailable', { retryAfterSeconds: 5 });

@@ -9,6 +9,6 @@ export function invalidOption(name: string, problem: string): never {
 }
 
 /** What `read` answers. Throws invalid_request with its message. */
-export function readOption<T>(name: string, read: () => T, advice: string = hint): T {
+export function readOption<T>(name: string, read: () => T, advice = hint): T {
   return option.readOption(`${name} of authorizationServer`, advice, read);
 }
