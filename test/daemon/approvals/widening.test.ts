@@ -99,8 +99,7 @@ describe('a permission for an account', () => {
     expect(decisionOf(broker, asBob)).toMatchObject({ account: 'alice' });
     await signIns.change(alices, { state: { kind: 'revoked', endedAt: 1, receipt: 'confirmed' } });
     expect(decisionOf(broker, asBob)).not.toHaveProperty('account');
-    const [now] = permissions.of(appId, 0);
-    await permissions.set({ ...(now ?? expect.fail()), account: 'alice' });
+    await permissions.set({ ...(held ?? expect.fail()), signInIds: [alices.id], account: 'alice' });
     expect(decisionOf(broker, asBob)).not.toHaveProperty('account');
   });
 
