@@ -54,7 +54,7 @@ describe('a second sign-in at a program’s server', () => {
     await rig.parts.signIns.change(alice ?? rig.signIn(), {
       state: { kind: 'revoked', receipt: 'notOffered', endedAt: 0 },
     });
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
   });
 });
 

@@ -9,8 +9,8 @@
  * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
  * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves
  * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
- * names an account, it gets no token of another one; nor in place of an account that the user chose for it and that is
- * signed out.
+ * names an account, it gets no token of another one. If the account that it works as is signed out, it waits for that,
+ * and asks for no other.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
@@ -70,11 +70,13 @@ export function chooseSignIn(
     signedOut ??= { kind: 'use', signIn, permission };
   }
   if (signedOut) return signedOut;
-  const chosen = isOpen ? permissions.flatMap((one) => chosenIn(one, serving) ?? [])[0] : undefined;
-  const usable = chosen ? living.filter((one) => one.account === chosen.account) : living;
+  const own = isOpen ? permissions.flatMap((permission) => ownIn(permission, serving)) : [];
+  const usable = living.filter(
+    ({ account: name }) => own.length === 0 || own.some((one) => one.account === name),
+  );
   const signIn = likeliest(sharedFirst(usable), permissions);
   if (signIn) return { kind: 'ask', signIn };
-  if (chosen) return { kind: 'mustSignIn', signIn: chosen };
+  if (own.length > 0) return { kind: 'mustSignIn', signIn: own.find(isShared) ?? own[0] };
   const others = kept();
   if (account !== undefined && asked.length === 0 && others.length > 0) {
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
@@ -99,13 +101,16 @@ function openAccounts(
   // Most permissions name one sign-in, and this runs at every request.
   if (signInIds.length < 2) return [];
   const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
-  const chosen = chosenIn(permission, serving);
-  return chosen ? [chosen.account] : [...named];
+  const [own] = ownIn(permission, serving);
+  return own && own.account === permission.account ? [own.account] : [...named];
 }
 
-/** The sign-in of the account that the user chose, living or not. Undefined where its account has another name by now. */
-const chosenIn = (permission: Permission, serving: readonly SignIn[]): SignIn | undefined =>
-  serving.find((one) => one.account === permission.account && namesSignIn(permission, one.id));
+/** The sign-ins that the permission names, living or not: of the account that the user chose, if they chose one. */
+function ownIn(permission: Permission, serving: readonly SignIn[]): readonly SignIn[] {
+  const named = serving.filter(({ id }) => namesAnySignIn(permission) && namesSignIn(permission, id));
+  const chosen = named.filter(({ account }) => account === permission.account);
+  return chosen.length > 0 ? chosen : named;
+}
 
 /** The accounts among which the user may choose for a permission that names no sign-in yet, in the order of the sign-ins. */
 function signedInFor(permission: Permission, kept: readonly SignIn[]): string[] {

@@ -157,7 +157,9 @@ export function namesBeside(
   endpoint: string,
   account: string | undefined,
 ): { beside?: readonly string[] } {
-  const living = signIns.forEndpoint(endpoint).filter(isLiving);
-  const names = new Set(living.map((signIn) => signIn.account));
-  return account === undefined || names.size === 0 || names.has(account) ? {} : { beside: [...names] };
+  const there = signIns.forEndpoint(endpoint);
+  const names = new Set(there.filter(isLiving).map((signIn) => signIn.account));
+  // One that was signed out there isn't new either.
+  const isNew = account !== undefined && there.every((signIn) => signIn.account !== account);
+  return isNew && names.size > 0 ? { beside: [...names] } : {};
 }

@@ -198,7 +198,14 @@ const vaultLocks: readonly VaultState[] = ['locked', 'keychainLocked', 'waiting'
 function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   const { state, what = `The vault is ${state}.`, hint = 'keyturn unlock' } = vaultState;
   const hasFailed = vaultSource?.hasFailed === true;
+  const isTyped = vaultSource?.isUsed === false && !vaultLocks.includes(state);
   return [
+    ...foundIf(
+      isTyped,
+      'vault.typed',
+      'The vault was opened by a typed passphrase. The next start asks the place of the setting vaultKey again.',
+      'keyturn settings get vaultKey   (give that place the passphrase of the vault)',
+    ),
     ...foundIf(hasFailed || vaultTroubles.includes(state), 'vault.trouble', what, hint),
     ...foundIf(
       !hasFailed && vaultLocks.includes(state),

@@ -48,6 +48,7 @@ export const kinds = {
   ),
   'signIn.ended': problem('A sign-in that apps use has ended.'),
   'versions.differ': problem('Broker and command are of different versions.'),
+  'vault.typed': warning('The vault was opened by hand, not by the place that vaultKey names.'),
   'key.unusable': warning('The app key of a paired app can’t be used.'),
   'runtime.unusable': warning('XDG_RUNTIME_DIR names no folder of this user alone.'),
   'disk.low': warning('The disk of the home has little room.'),

@@ -37,7 +37,7 @@ export function accountNote(
     return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;
   }
   const shown = names(accounts, there);
-  if (accounts.length === 1) return `${app} will work there as ${shown}, the only account.`;
+  if (accounts.length === 1) return `${app} will work there as ${shown}, the only account now.`;
   return `${shown} are signed in there: you will be asked which one ${app} works as, or use --account ACCOUNT.`;
 }
 

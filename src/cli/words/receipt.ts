@@ -1,5 +1,6 @@
 /** Receipts of revocations in words: what became of the tokens of a sign-in that was ended. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import { quoted } from '../../base/errors.ts';
 import { when } from '../terminal/output.ts';
 
 type Receipt = ResultOf<'signIn.revoke'>['revoked'][number];
@@ -18,9 +19,10 @@ const meanings = {
 
 /** One line for one sign-in. */
 export function receiptLine(receipt: Receipt): string {
-  const { resource, issuer, liveUntil } = receipt;
+  const { resource, issuer, account, liveUntil } = receipt;
+  const as = account === undefined || account === 'default' ? '' : ` as ${quoted(account)}`;
   const live = at('; an access token that was handed out may work until', liveUntil);
-  return `${resource} at ${issuer}: ${meanings[receipt.receipt](receipt)}${live}`;
+  return `${resource} at ${issuer}${as}: ${meanings[receipt.receipt](receipt)}${live}`;
 }
 
 /** For people; `--json` has the names. */

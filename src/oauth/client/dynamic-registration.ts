@@ -301,7 +301,7 @@ function registrationFailed(server: AuthorizationServer, problem: string): Keytu
     {
       rule: 'RFC 7591 §3.2',
       hint: server.isDefault
-        ? 'It publishes no metadata, so the place was guessed. If you know the authorization server: keyturn login URL --issuer ISSUER'
+        ? 'It publishes no metadata, so the place was guessed. If the server takes an API key: keyturn api-key set URL. If you know its authorization server: keyturn login URL --issuer ISSUER'
         : `Register a client there by hand, then: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
     },
   );
