@@ -90,7 +90,7 @@ export async function unwrapRoot(
   const root = decrypted(wrapping, sealed, boundTo(homeId), (key) => createSecretKey(key));
   if (!root)
     throw new VaultError('locked', 'this passphrase does not open the vault', {
-      hint: 'Unlock it with the passphrase that the vault was made with: keyturn unlock',
+      hint: 'Try again with the passphrase that the vault has now.',
     });
   return root;
 }
