@@ -1,9 +1,7 @@
-/** What `npm run release` refuses, and its notes. test/soak/release.soak.ts builds a whole release. */
+/** What `npm run release` refuses. test/soak/release.soak.ts builds a whole release. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { releaseNotes } from '../scripts/packaging/notes.ts';
-import { page } from './docs/pages.ts';
 import { cloned } from './support/processes/released.ts';
 
 it('a release is refused without its tag, and from a checkout with changes', () => {
@@ -22,14 +20,4 @@ it('a release is refused without its tag, and from a checkout with changes', () 
     code: 1,
     stderr: expect.stringContaining('the checkout has changes'),
   });
-});
-
-it('the notes of a release say what is new and what was run where', () => {
-  const changelog =
-    '# Changelog\n\n## Unreleased\n\nlater\n\n## 0.2.0\n\nIt does more.\n\n## 0.1.0\n\nfirst\n';
-  const notes = releaseNotes('0.2.0', changelog, page('docs/install.md').text);
-  expect(notes).toMatch(/^# Keyturn 0\.2\.0\n\nIt does more\.\n\n## What was run where\n\n\| system \|/);
-  expect(notes).toMatch(/\| macOS \|.*never run.*\n.*\| Windows \||\| Windows \|/);
-  expect(notes).not.toMatch(/later|first\n/);
-  expect(() => releaseNotes('9.9.9', changelog, page('docs/install.md').text)).toThrow('9.9.9');
 });

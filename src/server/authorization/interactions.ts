@@ -7,9 +7,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction } from 'oidc-provider';
+import { z } from 'zod';
 import { constantTimeEqual } from '../../base/constant-time.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
-import type { Forwarding } from './accounts/accounts.ts';
+import type { Forwarding, SignInResult } from './accounts/accounts.ts';
 import type { ResourceOptions } from './options.ts';
 import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
 import type { AuthorizationParameters } from './consent-policy.ts';
@@ -59,9 +61,22 @@ async function forward(step: Step, forwarding: Forwarding): Promise<void> {
   await answerForwarded(step, forwarding, question.asked, ask);
 }
 
+/** What the author's own sign-in answers, if it is one of the three. */
+function requireResult(result: SignInResult): SignInResult {
+  const { success } = signInResult.safeParse(result);
+  if (success) return result;
+  throw new KeyturnError('internal', 'accounts.signIn answered no page, redirect or account.');
+}
+
+const signInResult = z.union([
+  z.object({ page: z.string() }),
+  z.object({ redirect: z.string() }),
+  z.object({ account: z.string().min(1) }),
+]);
+
 async function signIn(step: Step): Promise<void> {
   const { settings, response, interaction } = step;
-  const result = await settings.accounts.signIn(signInStepOf(step));
+  const result = requireResult(await settings.accounts.signIn(signInStepOf(step)));
   const clientId = String(interaction.params['client_id']);
   if ('page' in result) {
     const { page, status = 200, problem } = result;

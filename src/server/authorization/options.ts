@@ -148,8 +148,8 @@ const schema = z.strictObject({
     )
     .nonempty('it must name a protected server'),
   accounts: z.custom<Accounts>(
-    (value) => typeof value === 'object' && value !== null && 'signIn' in value,
-    'it must be developmentLogin(…) or another kind of accounts',
+    (value) => z.object({ signIn: callable(), isKnown: callable() }).safeParse(value).success,
+    'it must be developmentLogin(…) or another kind of accounts, with signIn and isKnown',
   ),
   storage: z
     .custom<Storage>(

@@ -1,7 +1,4 @@
-/**
- * docs/guides/examples/headless.md: a sealed file, a credential, a workload's assertion. No systemd runs here: a stand-in for systemctl
- * agrees to everything, and the test starts the broker as the unit does, with the credential in a folder that CREDENTIALS_DIRECTORY names.
- */
+/** docs/guides/examples/headless.md. A stand-in for systemctl agrees to everything; the test starts the broker as the unit does. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

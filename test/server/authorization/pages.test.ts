@@ -256,3 +256,18 @@ describe('the pages in a real browser', () => {
     expect(new URL((await back).url()).searchParams.get('iss')).toBe(rig.issuer);
   });
 });
+
+it.each<[string, () => never, string]>([
+  ['throws', () => expect.fail('secret'), 'thrown: "AssertionError"'],
+  ['answers a string', () => 'alice' as never, 'accounts.signIn answered no page, redirect or account.'],
+])(
+  'a sign-in of the author’s own that %s is told as the cause, without its words',
+  async (_how, signIn, problem) => {
+    const own = await startServer({
+      accounts: { signIn, isKnown: () => true },
+    });
+    const { status } = await own.browser().open(authorizationOf(own).url);
+    await own.close();
+    expect([status, own.events]).toEqual([500, [{ kind: 'refused', error: 'server_error', problem }]]);
+  },
+);

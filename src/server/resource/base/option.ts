@@ -78,11 +78,11 @@ export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value;
 }
 
-/** The server itself, as `where` takes it. Throws invalid_request for a Promise: without types, a forgotten await shows late. */
-export function requireServer<T>(server: T, where: string): T {
-  if (isPromise(server))
-    invalidOption(`server of ${where}`, unawaited, 'It takes what protectedServer(…) answers.');
-  return server;
+/** The server itself, as `where` takes it. Throws invalid_request: without types, a wrong one shows at the first request. */
+export function requireServer(server: unknown, where: string): void {
+  if (z.looseObject({ check: callable() }).safeParse(server).success) return;
+  const problem = isPromise(server) ? unawaited : 'it is no server';
+  invalidOption(`server of ${where}`, problem, 'It takes what protectedServer(…) answers.');
 }
 
 /** What `read` answers. If it throws, its message says why the option can't be used. */
