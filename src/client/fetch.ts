@@ -3,7 +3,7 @@
  * answers the endpoint's challenges.
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
- * the endpoint's origin and path only, redirects included. A token that is bound to a DPoP key has a new proof each time.
+ * the endpoint's origin and path only, redirects included; but a Bearer token to the URL that `alsoAt` names, too. A token that is bound to a DPoP key has a new proof each time.
  * Attempts are bounded; a 400 is never sent again, and neither is a key that the server rejected.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
@@ -41,10 +41,10 @@ export interface FetchOptions {
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
   /**
    * A URL of the endpoint's origin that gets the token besides: one that the server itself named, over an answer that
-   * it gave to the token. Asked for each request. An API key never goes there.
+   * it gave to the token. Asked for each request. No API key and no bound token goes there.
    */
   readonly alsoAt?: () => string | undefined;
-  /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
+  /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3. A new DPoP nonce doesn't count. */
   readonly maxAttempts?: number;
 }
 

@@ -2,15 +2,14 @@
  * Which sign-in serves an app's request, and how far its permission lets the token of that sign-in reach: for which
  * resource, at which endpoint, with which scopes. A narrow app gets a narrow token because of `scopesToNarrowTo`.
  *
- * Invariants: a permission's sign-ins are used in the order in which it names them. Where they are of several accounts,
- * the request names one, or the user has chosen one; nothing else decides. A sign-in that no permission names
- * needs the user's approval, even if the request names it. One exception: a permission that names none yet takes the only
- * living sign-in of its server. Where it finds several accounts there, the user chooses one of them for it, unless its
+ * Invariants: where a permission's sign-ins are of several accounts, the request names one, or the user has chosen one;
+ * nothing else decides. A sign-in that no permission names needs the user's approval, even if the request names it. One
+ * exception: a permission that names none yet takes the only living one there, of the shared ones if there are any. Where it finds several accounts there, the user chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
  * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves
  * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
- * names an account, it gets no token of another one. If the account that it works as is signed out, it waits for that,
- * and asks for no other.
+ * names an account, it gets no token of another one. If the account that it works as is signed out or must be
+ * renewed, it waits for that, and asks for no other.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
@@ -47,36 +46,36 @@ export function chooseSignIn(
   { appId, account, signInId }: WantedSignIn,
   permissions: readonly Permission[],
 ): SignInChoice {
-  const serving = there.filter((signIn) => isFor(signIn, appId));
-  const asked = serving.filter(
+  const forApp = there.filter((signIn) => isFor(signIn, appId));
+  const asked = forApp.filter(
     (signIn) =>
       (account === undefined || signIn.account === account) &&
       (signInId === undefined || signIn.id === signInId),
   );
   const living = asked.filter(isLiving);
-  const kept = (): readonly SignIn[] => serving.filter(isLiving);
+  const kept = (): readonly SignIn[] => forApp.filter(isLiving);
   const isOpen = account === undefined && signInId === undefined;
-  let signedOut: (SignInChoice & { readonly kind: 'use' }) | undefined;
+  let toRenew: (SignInChoice & { readonly kind: 'use' }) | undefined;
   for (const permission of permissions) {
-    const accounts = isOpen ? openAccounts(permission, { serving, living, kept }) : [];
-    if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
+    const accounts = isOpen ? openAccounts(permission, { forApp, living, kept }) : [];
+    if (accounts.length > 1) return toRenew ?? { kind: 'choose', permission, accounts };
     const [only] = accounts;
     const ofAccount = only === undefined ? living : living.filter((one) => one.account === only);
     const signIn = firstNamed(permission, ofAccount) ?? onlyOne(permission, kept());
     if (!signIn || !living.includes(signIn)) continue;
-    const isOther = signedOut && !isSameAccount(signedOut.signIn, signIn);
+    const isOther = toRenew && !isSameAccount(toRenew.signIn, signIn);
     if (signIn.state.kind === 'active' && !isOther) return { kind: 'use', signIn, permission };
     // Another permission may name one of the same account that needs no sign-in.
-    signedOut ??= { kind: 'use', signIn, permission };
+    toRenew ??= { kind: 'use', signIn, permission };
   }
-  if (signedOut) return signedOut;
-  const own = isOpen ? permissions.flatMap((permission) => ownIn(permission, serving)) : [];
+  if (toRenew) return toRenew;
+  const worksAs = isOpen ? permissions.flatMap((permission) => namedIn(permission, forApp)) : [];
   const usable = living.filter(
-    ({ account: name }) => own.length === 0 || own.some((one) => one.account === name),
+    ({ account: name }) => worksAs.length === 0 || worksAs.some((one) => one.account === name),
   );
   const signIn = likeliest(sharedFirst(usable), permissions);
   if (signIn) return { kind: 'ask', signIn };
-  if (own.length > 0) return { kind: 'mustSignIn', signIn: own.find(isShared) ?? own[0] };
+  if (worksAs.length > 0) return { kind: 'mustSignIn', signIn: worksAs.find(isShared) ?? worksAs[0] };
   const others = kept();
   if (account !== undefined && asked.length === 0 && others.length > 0) {
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
@@ -91,23 +90,23 @@ export function chooseSignIn(
 function openAccounts(
   permission: Permission,
   {
-    serving,
+    forApp,
     living,
     kept,
-  }: Record<'serving' | 'living', readonly SignIn[]> & { readonly kept: () => readonly SignIn[] },
+  }: Record<'forApp' | 'living', readonly SignIn[]> & { readonly kept: () => readonly SignIn[] },
 ): string[] {
   const { signInIds = [] } = permission;
   if (!namesAnySignIn(permission)) return signedInFor(permission, kept());
   // Most permissions name one sign-in, and this runs at every request.
   if (signInIds.length < 2) return [];
   const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
-  const [own] = ownIn(permission, serving);
-  return own && own.account === permission.account ? [own.account] : [...named];
+  const [first] = namedIn(permission, forApp);
+  return first && first.account === permission.account ? [first.account] : [...named];
 }
 
 /** The sign-ins that the permission names, living or not: of the account that the user chose, if they chose one. */
-function ownIn(permission: Permission, serving: readonly SignIn[]): readonly SignIn[] {
-  const named = serving.filter(({ id }) => namesAnySignIn(permission) && namesSignIn(permission, id));
+function namedIn(permission: Permission, forApp: readonly SignIn[]): readonly SignIn[] {
+  const named = forApp.filter(({ id }) => namesAnySignIn(permission) && namesSignIn(permission, id));
   const chosen = named.filter(({ account }) => account === permission.account);
   return chosen.length > 0 ? chosen : named;
 }
@@ -132,8 +131,8 @@ export function signInsOfChoice(
   permission: Permission,
   account: string,
 ): readonly string[] {
-  const serving = there.filter((signIn) => isLiving(signIn) && isFor(signIn, permission.appId));
-  const usable = choosable(permission, serving);
+  const forApp = there.filter((signIn) => isLiving(signIn) && isFor(signIn, permission.appId));
+  const usable = choosable(permission, forApp);
   return usable.filter((signIn) => signIn.account === account).map(({ id }) => id);
 }
 
@@ -148,7 +147,7 @@ export function keptAccount(
   return only === undefined || others.length > 0 ? {} : { account: only };
 }
 
-/** The first one stays. If it must be renewed, another one serves only if its account is the same. */
+/** Of the first one's account: an active shared one, or one of the app's own that needs no narrowing; else the first. */
 function firstNamed(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
   const named = (permission.signInIds ?? []).flatMap((id) => living.find((one) => one.id === id) ?? []);
   const [first] = named;
@@ -171,7 +170,7 @@ function isSameAccount(one: SignIn, other: SignIn): boolean {
   return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
 }
 
-/** For a permission that names no sign-in yet: the sign-in of its resource, if there is only one. */
+/** For a permission that names no sign-in yet: the shared one of its resource, or without one the app's own, if there is only one. */
 function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
   if (namesAnySignIn(permission)) return undefined;
   const candidates = sharedFirst(living);

@@ -87,10 +87,10 @@ const denyRequest = defineCommand(
     name: 'request deny',
     summary: 'Deny a request, or cancel a sign-in',
     operands: [{ name: 'ID' }],
-    options: { remember: { type: 'boolean', summary: 'deny the same request of this app from now on' } },
+    options: { remember: { type: 'boolean', summary: 'deny this access from now on' } },
     about: 'Deny a request, or cancel a sign-in.',
     notes: [
-      'Without --remember the app may ask again. `keyturn app allow` and `keyturn app revoke` undo a remembered denial.',
+      'Without --remember the app may ask for access again. `keyturn app allow` and `keyturn app revoke` undo a remembered denial.',
     ],
     examples: ['keyturn request deny 1a2b', 'keyturn request deny 1a2b --remember'],
   },

@@ -51,7 +51,6 @@ const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) =
     if (data) requireNamed(access, data.resource);
     return params;
   },
-  subscribe: (_access, params) => params,
 };
 
 /** The dispatch of a forward's socket, before that of the home's own. Throws `not_permitted`. */

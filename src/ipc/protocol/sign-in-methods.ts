@@ -42,7 +42,7 @@ const signIn = z.object({
   issuer: url,
   account: account.optional(),
   scope,
-  /** `active`, `refreshing` (a refresh is under way), `signInRequired` (only a new sign-in helps) or `revoked`. */
+  /** `active`, `refreshing` (a refresh is under way), `signInRequired` (a new sign-in helps) or `revoked`. */
   state,
   /** Those that the user added for this server. */
   exceptions: z.array(exceptionName),

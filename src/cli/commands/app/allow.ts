@@ -18,8 +18,8 @@ export const allowApp = defineCommand(
     operands: [{ name: 'APP' }, { name: 'URL' }],
     options: {
       scope: scopeOption(
-        'allow only this scope (default: all)',
-        '; all: every scope that you grant at the authorization server, now or later',
+        'allow only this scope',
+        '. Without it, every scope that you grant at the authorization server, now or later',
       ),
       account: accountOption(
         'let the app use this account too',
