@@ -7,7 +7,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
-import { createBrotliDecompress, createUnzip, createZstdDecompress } from 'node:zlib';
+import zlib, { createBrotliDecompress, createUnzip } from 'node:zlib';
 import {
   type Authorities,
   connectTimeout,
@@ -77,8 +77,9 @@ function decoded(message: http.IncomingMessage): Readable {
       ? createBrotliDecompress()
       : coding === 'gzip' || coding === 'x-gzip' || coding === 'deflate'
         ? createUnzip()
-        : coding === 'zstd'
-          ? createZstdDecompress()
+        : // Node has it from 22.15 on, and the bridge runs on an older one too.
+          coding === 'zstd' && 'createZstdDecompress' in zlib
+          ? zlib.createZstdDecompress()
           : undefined;
   // Whoever reads sees a break at the decoder.
   return decoder ? pipeline(message, decoder, () => undefined) : message;
