@@ -10,7 +10,6 @@ import type { ApiKey } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isDenied } from '../records/permission.ts';
-import { isLiving } from '../records/sign-in.ts';
 import type { WantedPermission, Permission, AppAtEndpoint } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
@@ -95,8 +94,6 @@ export function consentRequired(
   const { read } = parts.permissions.asRead(wanted);
   const ended = current || read?.decision !== 'allow' ? undefined : read;
   // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows, and no more time.
-  const signIn = signInId === undefined ? undefined : parts.signIns.byId(signInId);
-  const named = (current?.signInIds ?? []).flatMap((id) => parts.signIns.byId(id) ?? []);
   const kept = ended || scope.length > 0 ? ((current ?? ended)?.scope ?? []) : [];
   return refusals.consentRequired({
     name: parts.apps.nameOf(appId),
@@ -104,8 +101,7 @@ export function consentRequired(
     scope: [...new Set([...kept, ...scope])],
     current,
     ended,
-    signIn,
-    signedOut: signIn && named.find((one) => !isLiving(one) && one.account !== signIn.account),
+    signIn: signInId === undefined ? undefined : parts.signIns.byId(signInId),
     wasDismissed,
   });
 }

@@ -4,12 +4,12 @@
  *
  * Invariants: where a permission's sign-ins are of several accounts, the request names one, or the user has chosen one;
  * nothing else decides. A sign-in that no permission names needs the user's approval, even if the request names it. One
- * exception: a permission that names none yet takes the only living one there, of the shared ones if there are any. Where it finds several accounts there, the user chooses one of them for it, unless its
- * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
- * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves
- * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
- * names an account, it gets no token of another one. If the account that it works as is signed out or must be
- * renewed, it waits for that, and asks for no other.
+ * exception: a permission that names none yet takes the only living one there, of the shared ones if there are any. Where
+ * it finds several accounts there, the user chooses one of them for it, unless its card showed no scopes: then the next
+ * card shows them. A sign-in that must be renewed gives way to one of the same account that another permission of the
+ * app names. A sign-in that belongs to one app serves no other app, and serves its own one instead of the shared sign-in
+ * of the same account that has more scopes than the permission. If an app names an account, it gets no token of another
+ * one. If the account that it works as is signed out or must be renewed, it waits for that, and asks for no other.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
@@ -106,7 +106,7 @@ function openAccounts(
 
 /** The sign-ins that the permission names, living or not: of the account that the user chose, if they chose one. */
 function namedIn(permission: Permission, forApp: readonly SignIn[]): readonly SignIn[] {
-  const named = forApp.filter(({ id }) => namesAnySignIn(permission) && namesSignIn(permission, id));
+  const named = forApp.filter(({ id }) => namesSignIn(permission, id));
   const chosen = named.filter(({ account }) => account === permission.account);
   return chosen.length > 0 ? chosen : named;
 }
@@ -170,7 +170,7 @@ function isSameAccount(one: SignIn, other: SignIn): boolean {
   return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
 }
 
-/** For a permission that names no sign-in yet: the shared one of its resource, or without one the app's own, if there is only one. */
+/** For a permission that names no sign-in yet: the only shared one of its resource; without one, the app's only own. */
 function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
   if (namesAnySignIn(permission)) return undefined;
   const candidates = sharedFirst(living);

@@ -110,8 +110,6 @@ interface MissingAccess {
   readonly ended?: Permission | undefined;
   /** The sign-in that would be used, if the app may not use it yet. */
   readonly signIn: SignIn | undefined;
-  /** An account that the app may use and that is signed out. */
-  readonly signedOut?: SignIn | undefined;
   /** The user dismissed a card about it, or did not answer in time. */
   readonly wasDismissed: boolean;
 }
@@ -123,7 +121,6 @@ export function consentRequired({
   current,
   ended,
   signIn,
-  signedOut,
   wasDismissed,
 }: MissingAccess): KeyturnError {
   const what = signIn
@@ -138,10 +135,7 @@ export function consentRequired({
   const missing = signIn ? 'A permission names the accounts that it is for' : 'No permission, no token';
   return new KeyturnError('consent_required', problem, {
     rule: wasDismissed ? deniedOnce : missing,
-    hint: [
-      `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
-      ...(signedOut === undefined ? [] : [`Or sign in again: ${loginAgain(endpoint, signedOut)}`]),
-    ].join('. '),
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}${sameTime(current ?? ended)}`,
   });
 }
 
