@@ -9,8 +9,8 @@
  * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
  * answered 2xx. Otherwise 1 and one sentence on stderr.
  *
- * Invariant: an http address is a loopback one. The sign-in ends at the first http page that asks for neither an account
- * nor a decision. A cookie goes to the origin that set it, and nowhere else.
+ * Invariant: an http address is a loopback one. The sign-in ends at the first http page without a form. A cookie goes to
+ * the origin that set it, and nowhere else.
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

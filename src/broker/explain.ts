@@ -131,7 +131,7 @@ function lost({ refresher }: BrokerParts, signIn: SignIn): Sentences | undefined
   if (!refresher.secrets.factsOf(signIn).isMissing) return undefined;
   return {
     now: 'The vault has no token for it. No app can get one.',
-    next: `Sign in again: keyturn login ${shellWord(firstEndpoint(signIn))}. To end it: keyturn logout ${shellWord(signIn.id)}`,
+    next: `Sign in again: ${loginAgain(firstEndpoint(signIn), signIn)}. To end it: keyturn logout ${shellWord(signIn.id)}`,
     refresh: { by: 'signIn' },
   };
 }

@@ -3,8 +3,9 @@
  * answers the endpoint's challenges.
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
- * the endpoint's origin and path only, redirects included; but a Bearer token to the URL that `alsoAt` names, too. A token that is bound to a DPoP key has a new proof each time.
- * Attempts are bounded; a 400 is never sent again, and neither is a key that the server rejected.
+ * the endpoint's origin and path only, redirects included; but a Bearer token to the URL that `alsoAt` names, too. A
+ * token that is bound to a DPoP key has a new proof each time. Attempts are bounded; a 400 is never sent again, and
+ * neither is a key that the server rejected.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
 import { isBound } from '../ipc/wire/token-messages.ts';

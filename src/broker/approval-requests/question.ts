@@ -151,7 +151,7 @@ export type Question =
     }
   | {
       readonly kind: 'command';
-      /** What the command would widen, as the daemon's list shows it (daemon/approvals/). Nothing here reads it. */
+      /** What the command would widen, in the words of the daemon's list (daemon/approvals/). Nothing here reads it. */
       readonly request: object;
       /** The process that runs the command, at the time of its question. */
       readonly appProcess: AppProcessView;

@@ -1,5 +1,5 @@
 /**
- * Starts the headless broker when none runs, as gpg's tools start their agent; or has systemd start an installed service.
+ * Starts the headless broker when none runs, as gpg's tools start their agent, or has systemd start the service.
  *
  * Invariant: what this process starts gets an allow-list of the environment. What decides about browser,
  * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the

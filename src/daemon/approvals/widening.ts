@@ -19,7 +19,7 @@ import { formatScope, isWithin, parseScope, union } from '../../oauth/base/scope
 
 type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
 
-/** What a command would widen, in the wire's words. A secret that belongs to it (a client secret, a passphrase) isn't here. */
+/** What a command would widen, in the wire's words. A secret of it (a client secret, a passphrase) isn't here. */
 export type CommandApproval = Partial<ApprovalRequestAnswer> & {
   readonly command: NonNullable<ApprovalRequestAnswer['command']>;
 };
