@@ -10,8 +10,8 @@ import { app, dialog } from 'electron';
 import { words } from './words.ts';
 
 /**
- * For `uncaughtException`. A rotation that is cut off here is settled at the next start
- * (broker/refusals/login-required.ts).
+ * For `uncaughtException`. A rotation that is cut off here is settled by the next refresh
+ * (broker/tokens/failed-refresh.ts).
  */
 export function endAtFault(error: unknown): void {
   process.stderr.write(`keyturn: ended by a fault: ${nameOf(error)}\n`);

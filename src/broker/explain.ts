@@ -6,7 +6,7 @@
  * say; instants in them are UTC by the wall clock.
  */
 import { quoted, shellWord, moment } from '../base/errors.ts';
-import { lostRefreshSentence } from './refusals/login-required.ts';
+import { lostRefreshSentence } from './tokens/failed-refresh.ts';
 import { toWall } from '../base/clock.ts';
 import { firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';

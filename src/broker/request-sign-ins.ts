@@ -21,7 +21,7 @@ import { namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import { revokeSignIn } from './revocation/revoker.ts';
 import { StepUpLimit } from './step-up-limit.ts';
-import { waitsForUser } from './refusals/login-required.ts';
+import { waitsForUser } from './tokens/failed-refresh.ts';
 import { anotherSignedIn } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';

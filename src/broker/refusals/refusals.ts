@@ -284,7 +284,7 @@ export function signInRevoked(endpoint: string, signIn?: SignIn): KeyturnError {
   });
 }
 
-/** The server ended it together with a sign-in that the user revoked (login-required.ts). */
+/** The server ended it together with a sign-in that the user revoked (tokens/failed-refresh.ts). */
 export function endedAlong(endpoint: string, { state }: SignIn, signIn?: SignIn): KeyturnError {
   const why = state.kind === 'signInRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
