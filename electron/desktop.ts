@@ -37,7 +37,7 @@ import { PreferenceFile } from './system/preferences.ts';
 import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
 import { missingTray, showsTray, untilTrayIsShown } from './tray/missing-tray.ts';
-import { SignInPages } from './tray/sign-in-pages.ts';
+import { SignInPages } from './windows/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { replaceRunningDaemon } from './system/replace-daemon.ts';
 import { Windows } from './windows/windows.ts';

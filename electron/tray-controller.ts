@@ -14,7 +14,7 @@ import { Notifications } from './tray/notifications.ts';
 import type { PreferenceFile } from './system/preferences.ts';
 import { locksWithScreen } from './system/screen-lock.ts';
 import type { ScreenLock } from './system/screen-lock.ts';
-import type { SignInPages } from './tray/sign-in-pages.ts';
+import type { SignInPages } from './windows/sign-in-pages.ts';
 import { cardOf, isCard, changesSince, readSummary } from './base/summary.ts';
 import type { Summary } from './base/summary.ts';
 import { TrayIcon } from './tray/tray.ts';

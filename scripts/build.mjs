@@ -61,11 +61,12 @@ const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
  * test/package.test.ts checks.
  */
 const lean = [
-  'base/{abort,errors,near-name,paths,private-file,private-folder,runtime,system-error,wslview}',
+  'base/{abort,errors,paths,private-file,private-folder,runtime,system-error}',
+  'base/system/display',
   'base/text/*',
   'oauth/base/{resource,scope,secure-url}',
   'ipc/wire/*',
-  'client/{channel,connect,connection,hello,key-file,search,takeover}',
+  'client/{app-key-file,channel,connect,connection,hello,search,takeover}',
   'cli/main',
   'cli/broker/{connection,desktop-session,no-broker}',
   'cli/waiting/watch-later',

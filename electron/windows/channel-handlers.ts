@@ -15,7 +15,7 @@ import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
 import { locksWithScreen } from '../system/screen-lock.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
-import type { SignInPages } from '../tray/sign-in-pages.ts';
+import type { SignInPages } from './sign-in-pages.ts';
 import { cardOf, isCard, type Question } from '../base/summary.ts';
 import { startSignIn } from './own-client.ts';
 import type { AppWindow, Windows } from './windows.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: only the command that was asked for is loaded; all of them where something is said of all.
  */
-import { didYouMean } from '../base/near-name.ts';
+import { didYouMean } from '../base/text/near-name.ts';
 import { exitCodes, KeyturnError, quoted, reasonOf } from '../base/errors.ts';
 import { type Command, commandIn, type Noun, type Topic, topicOf } from './terminal/command.ts';
 import { refuse } from './terminal/output.ts';

@@ -11,7 +11,7 @@ import { KeyturnError, shellWord } from '../base/errors.ts';
 import { appCommandFile, homePaths } from '../base/paths.ts';
 import { readPrivate } from '../base/private-file.ts';
 import { appClosedRule } from '../daemon/home/app-closed.ts';
-import { hasDisplay } from './broker/desktop-session.ts';
+import { hasDisplay } from '../base/system/display.ts';
 import { say } from './terminal/output.ts';
 import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
 

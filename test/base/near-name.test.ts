@@ -1,6 +1,6 @@
 /** The name that a mistyped one may have meant. */
 import { describe, expect, it } from 'vitest';
-import { didYouMean, editDistance } from '../../src/base/near-name.ts';
+import { didYouMean, editDistance } from '../../src/base/text/near-name.ts';
 
 it.each([
   ['', 'list', 4],

@@ -7,7 +7,7 @@ import { loginItem, type LoginItem } from '../../electron/system/login-item.ts';
 import { entryPage, servePage } from '../../electron/windows/page.ts';
 import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
-import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
+import { SignInPages } from '../../electron/windows/sign-in-pages.ts';
 import { endAtFault, noteRejection, sayEarlierFault } from '../../electron/base/faults.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { app, double } from '../support/electron/electron-double.ts';

@@ -12,7 +12,7 @@ import { LongList } from '../../lists/long-list.tsx';
 import { Refused } from '../../parts/notice.tsx';
 import { goTo } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
-import { ViewHead } from '../view-head.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.activity;
 

@@ -12,7 +12,7 @@ import { RecentActivity } from '../activity/recent-activity.tsx';
 import { AppCard, IdleMark } from './app-card.tsx';
 import { ConnectClients } from './connect-clients.tsx';
 import { OpenForwards } from './open-forwards.tsx';
-import { ViewHead } from '../view-head.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
 import { commandName } from '../../../words/app-kind.ts';
 
 const words = strings.apps;

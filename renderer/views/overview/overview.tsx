@@ -15,7 +15,7 @@ import { Sparkline } from '../activity/recent-activity.tsx';
 import { graphOf } from './graph.ts';
 import type { AppNode, Graph, ServerNode, Link } from './graph.ts';
 import { addItem } from '../servers/servers.tsx';
-import { ViewHead } from '../view-head.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.overview;
 

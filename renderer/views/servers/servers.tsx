@@ -15,7 +15,7 @@ import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ApiKey, keyItem } from './api-key.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 import { SignInPanel } from './sign-in-panel.tsx';
-import { ViewHead } from '../view-head.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.servers;
 

@@ -14,7 +14,7 @@ import { ExceptionSettings } from './exception-settings.tsx';
 import { Proxies } from './proxies.tsx';
 import { SettingChoice } from './setting-choice.tsx';
 import { VaultSettings } from './vault-settings.tsx';
-import { ViewHead } from '../view-head.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.settings;
 const noDetails: readonly SettingDetail[] = [];

@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { hasWslview } from '../../base/wslview.ts';
+import { displayName } from '../../base/system/display.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 
@@ -30,21 +30,6 @@ function displayOf(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | u
 
 const setIn = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
-
-/** E.g. `:0`. Undefined outside of a desktop, and where displays have no names. */
-export function displayName({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): string | undefined {
-  return process.platform === 'linux' ? WAYLAND_DISPLAY || DISPLAY || undefined : undefined;
-}
-
-/** Whether this terminal belongs to a desktop, on which a window can open. WSL has one if it sets a display. */
-export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || displayName(env) !== undefined;
-}
-
-/** Whether a page can open for this terminal: here, by $BROWSER, or on the Windows around WSL. */
-export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
-  return hasDisplay(env) || Boolean(env['BROWSER']) || hasWslview(env);
-}
 
 /** Asks first why there is no vault: one that a user locked must not be opened in passing. */
 async function isTaken(connection: Connection, session: Session): Promise<boolean> {

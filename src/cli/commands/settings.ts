@@ -1,5 +1,5 @@
 /** `keyturn settings`: lists the settings, prints one of them, or changes one. */
-import { didYouMean } from '../../base/near-name.ts';
+import { didYouMean } from '../../base/text/near-name.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { isSettingName, settingChoices, settingNames } from '../../daemon/settings/setting-choices.ts';

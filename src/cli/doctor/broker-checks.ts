@@ -11,7 +11,7 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import type { ForwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { connectTo } from '../../ipc/wire/socket.ts';
-import { displayName } from '../broker/desktop-session.ts';
+import { displayName } from '../../base/system/display.ts';
 import { pauseEnd, when } from '../terminal/output.ts';
 import { connectSoon, keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';

@@ -18,7 +18,7 @@ import { fromEnvironment, type Settings } from '../../daemon/settings/settings.t
 import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
-import { hasBrowser } from '../broker/desktop-session.ts';
+import { hasBrowser } from '../../base/system/display.ts';
 import { type Finding, type FindingKind, findingOf, found, foundIf } from './finding.ts';
 
 export interface Machine {

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { nearestName } from '../../base/near-name.ts';
+import { nearestName } from '../../base/text/near-name.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';

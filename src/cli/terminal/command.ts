@@ -1,5 +1,5 @@
 /** What each command's file exports: its statement, and what it does with the arguments that fit it. Or a noun. */
-import { didYouMean } from '../../base/near-name.ts';
+import { didYouMean } from '../../base/text/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { parse, UsageError } from './arguments.ts';
 import type { Input, Stated, Statement } from './statement.ts';

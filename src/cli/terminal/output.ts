@@ -10,7 +10,7 @@
 import { exitCodes, KeyturnError, moment, quoted, reasons, valuesBelow } from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { hasBrowser } from '../broker/desktop-session.ts';
+import { hasBrowser } from '../../base/system/display.ts';
 import { labelOf } from './rule-label.ts';
 
 /**

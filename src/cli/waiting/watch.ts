@@ -10,7 +10,7 @@ import { appCapability } from '../../ipc/wire/capabilities.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { hasBrowser } from '../broker/desktop-session.ts';
+import { hasBrowser } from '../../base/system/display.ts';
 import { choiceOptions, choiceQuestion, otherAccounts } from '../words/account-note.ts';
 import type { Question } from '../words/request-lines.ts';
 import { say } from '../terminal/output.ts';

@@ -8,7 +8,7 @@
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Difference } from './approved-settings.ts';
-import { didYouMean } from '../../base/near-name.ts';
+import { didYouMean } from '../../base/text/near-name.ts';
 import {
   defaultSettings,
   fromEnvironment,

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
-import { hasWslview } from '../../base/wslview.ts';
+import { hasWslview } from '../../base/system/display.ts';
 import { displayNames } from './display.ts';
 
 /** What opens a URL on each system, as the system's own manual names it. */

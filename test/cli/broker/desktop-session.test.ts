@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { describe, expect, it } from 'vitest';
-import { desktopSession, hasBrowser, offeringSession } from '../../../src/cli/broker/desktop-session.ts';
+import { hasBrowser } from '../../../src/base/system/display.ts';
+import { desktopSession, offeringSession } from '../../../src/cli/broker/desktop-session.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { KeyturnError } from '../../../src/base/errors.ts';
 

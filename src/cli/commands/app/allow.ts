@@ -1,5 +1,5 @@
 /** `keyturn app allow APP URL`: gives an app a permission. Works before any discovery. */
-import { nearestName } from '../../../base/near-name.ts';
+import { nearestName } from '../../../base/text/near-name.ts';
 import { quoted, shellWord } from '../../../base/errors.ts';
 import type { ResultOf } from '../../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
