@@ -1,4 +1,4 @@
-/** What a request asks, in one sentence: in notifications, in the tray’s menu, in the windows and on cards. */
+/** What a request asks, in one sentence: in notifications, in the tray’s menu and in windows; and the short cards. */
 export const requests = {
   questions: {
     account: 'Another account signed in to {server} at {provider}',
@@ -36,5 +36,55 @@ export const requests = {
     passphrase: 'A command wants to change Keyturn’s passphrase',
     unlock: 'A command wants to unlock Keyturn',
     other: 'A command wants to do something that this window doesn’t know',
+  },
+
+  /** The card about a sign-in that came back as another account. */
+  otherAccount: {
+    title: 'Keep this other account?',
+    help: 'If you don’t keep it, Keyturn signs it out again.',
+    confirm: 'Keep it',
+    refuse: 'Don’t keep it',
+    signedIn: 'Signed in now',
+    unnamed: 'The server did not say who',
+    expected: 'Expected',
+    what: 'A different account signed in than expected. If you keep it, Keyturn adds it. Apps continue with their current accounts.',
+    answered: {
+      approve: 'The account was kept.',
+      dismiss: 'The account was not kept.',
+    },
+  },
+
+  /** The card about which of its accounts an app uses at a server. */
+  choice: {
+    title: 'Which account should {app} use at {server}?',
+    confirm: 'Use this account',
+    refuse: 'Not now',
+    by: 'This app already has access to this server. Your answer gives it no more.',
+    server: 'Server',
+    account: 'Account',
+    pick: 'Choose an account.',
+    what: 'Keyturn remembers your choice for this app and this server.',
+    answered: {
+      approve: 'Keyturn remembers the account.',
+      dismiss: 'No account was chosen. Keyturn asks again at the next request.',
+    },
+  },
+
+  /** The card about an address that a server wants opened. */
+  page: {
+    title: 'Open a page at {site}?',
+    confirm: 'Open',
+    refuse: 'Don’t open',
+    host: 'Site',
+    address: 'Full address',
+    server: 'Requested by',
+    by: 'This app uses the server and could not show you the page.',
+    message: 'The server says',
+    noMessage: 'nothing about it',
+    what: 'Keyturn does not know what the page is for. Open it only if you expect it. Check the address in the browser before you type anything.',
+    answered: {
+      approve: 'The page opens in your browser.',
+      dismiss: 'The page was not opened.',
+    },
   },
 } as const;

@@ -187,24 +187,13 @@ interface Share {
 }
 
 function shareOf(question: Question): Share {
-  switch (question.kind) {
-    case 'signIn':
-    case 'device': {
-      const { starter } = question;
-      const whose = starter?.by === 'command' ? `connection ${starter.connection}` : undefined;
-      return { what: 'sign-ins', counted: `sign-ins of ${starter?.by ?? 'window'}`, whose };
-    }
-    case 'command':
-      return { what: 'cards', counted: 'cards', whose: 'command' };
-    case 'allow':
-    case 'url':
-    case 'choice':
-      return { what: 'cards', counted: 'cards', whose: `app ${question.appId}` };
-    case 'settings':
-    case 'account':
-    case 'pair':
-      return { what: 'cards', counted: 'cards', whose: undefined };
+  if (question.kind === 'signIn' || question.kind === 'device') {
+    const { starter } = question;
+    const whose = starter?.by === 'command' ? `connection ${starter.connection}` : undefined;
+    return { what: 'sign-ins', counted: `sign-ins of ${starter?.by ?? 'window'}`, whose };
   }
+  const app = 'appId' in question ? `app ${question.appId}` : undefined;
+  return { what: 'cards', counted: 'cards', whose: question.kind === 'command' ? 'command' : app };
 }
 
 /** As many servers as a user still looks at one by one. */
