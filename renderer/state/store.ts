@@ -1,5 +1,6 @@
 /**
  * The page's one way out, `window.keyturn`, which preload puts there: the lists that it shows, and what the user does.
+ * Each call is one message to electron/windows/ipc.ts.
  *
  * Invariants: a call never rejects: whatever goes wrong on the way is a refusal as a value. Lists are read when somebody
  * shows them, and again after every change. What was read stays until something newer was read; a read that failed says so beside it.

@@ -139,7 +139,10 @@ export class ApprovalRequests {
     });
   }
 
-  /** Throws `not_found`, `invalid_request` for terms that don't fit, and `conflict` if the process that asked has changed. */
+  /**
+   * The caller of `ask` goes on with it: for an app's question, consent/consent.ts. Throws `not_found`, `invalid_request`
+   * for terms that don't fit, and `conflict` if the process that asked has changed.
+   */
   answer(id: string, answer: Answer, terms: Terms = {}): ApprovalRequest {
     const open = this.#open.get(id);
     if (!open) {

@@ -157,7 +157,7 @@ export class Consent {
     );
   }
 
-  /** Does what the user answered on the card. */
+  /** Does what the user answered on the card. Then each request that waits tries again (token-requests.ts). */
   async #settle(wanted: WantedAccess, shown: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':
