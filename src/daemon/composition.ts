@@ -4,8 +4,8 @@
  * one registers with it (`listen`, `afterwards`, `guardBy`).
  *
  * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
- * anything else, and then the document. Nothing goes out before that; while the app runs, not before you approved or
- * refused the settings that were written outside Keyturn.
+ * anything else, and then the document. Nothing goes out before that; while the Keyturn app runs, not before you
+ * approved or refused the settings that were written outside Keyturn.
  */
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';

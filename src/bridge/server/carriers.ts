@@ -32,7 +32,7 @@ export interface Carrier {
   start(): Promise<void>;
   /** The revision that the server chose: every later request names it. */
   speak(version: string): void;
-  /** Resolves when the answer is over. Throws `Refused`, `TooLarge`, a KeyturnError, or what the network says. */
+  /** Resolves when the answer is over. Throws `ServerRefusal`, `TooLarge`, a KeyturnError, or what the network says. */
   send(message: JSONRPCMessage, sending: Sending): Promise<Sent>;
   /** Keeps the stream open on which the server speaks by itself, where that is a stream of its own. */
   listen(signal: AbortSignal): Promise<void>;

@@ -1,8 +1,8 @@
 /**
- * One connection to the server through one of the transports, from `initialize` to its end.
+ * One connection to the server through one of the transports, from its start to its end.
  *
- * Invariant: each request ends once, with the server's answer or a KeyturnError that says whether it may have run.
- * Nothing is sent twice here.
+ * Invariant: each request ends once, with the server's answer or an error; where an answer is lost, the error says
+ * whether the request may have run. Nothing is sent twice here.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { wasNeverSent } from '../../base/system/connection-faults.ts';
@@ -81,13 +81,13 @@ export class Session {
   #isRetired = false;
   /** It answered something besides the handshake. */
   wasUsed = false;
-  /** Ends the listening stream. */
+  /** Ends the listening stream, and what `send` is sending. */
   readonly #over = new AbortController();
 
-  constructor(Transport: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
+  constructor(MakeCarrier: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
     this.#origin = hooks.endpoint.origin;
     this.#onMessage = onMessage;
-    this.#carrier = new Transport({ ...hooks, hear: (text) => this.#hear(text, undefined) });
+    this.#carrier = new MakeCarrier({ ...hooks, hear: (text) => this.#hear(text, undefined) });
   }
 
   /** Throws a KeyturnError. */
@@ -104,7 +104,7 @@ export class Session {
     this.#carrier.speak(version);
   }
 
-  /** The server's answer. Rejects with a KeyturnError, or with the signal's reason once the client has cancelled. */
+  /** The server's answer. Rejects with a KeyturnError, `WrongTransport` (for `initialize`) or the signal's reason. */
   async request(request: JSONRPCRequest, { signal, about, headers = {} }: RequestOptions): Promise<Answer> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();

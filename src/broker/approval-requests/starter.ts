@@ -1,8 +1,8 @@
 /**
  * Who started a sign-in, and by which method it runs.
  *
- * Invariant: while the app runs, only the starter and the user's windows get the address and the codes of a sign-in.
- * Anyone else who has them could sign in under another account.
+ * Invariant: while the Keyturn app runs, only the starter and the user's windows get the address and the codes of a
+ * sign-in. Anyone else who has them could sign in under another account.
  */
 
 /** How the user reaches the issuer: a browser here, one elsewhere whose last address is pasted back, or a code. */

@@ -1,12 +1,12 @@
 /**
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
- * An approval request is what waits for the user's answer, and its card shows it in a window. A run is one process of an
- * app, or one connection where the system doesn't tell the process, until its last connection closes.
+ * An approval request is what waits for the user's answer, and its card shows it in a window. A run is one process of
+ * an app, or one connection where the system doesn't tell the process, until its last connection closes.
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
- * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
- * open, the card closes, and the command alone decides. After a request that ends without an approval or a stored
+ * refusal. A denial is stored only if the user wants it remembered. If a command of the user answers an open card, the
+ * card closes, and the command alone decides. After a request that ends without an approval or a stored
  * denial, the app must wait before its next one, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
@@ -100,7 +100,9 @@ export class Consent {
     }
   }
 
-  /** Withdraws the approval requests and refuses new ones with `error`. Resolves when the answers that came are on disk. */
+  /**
+   * Withdraws the approval requests and refuses new ones with `error`. Resolves when the answers that came are on disk.
+   */
   async end(error: KeyturnError): Promise<void> {
     await this.#openApprovalRequests.end(error);
   }

@@ -102,8 +102,8 @@ export class SignInRuns {
   }
 
   /**
-   * On purpose: no turn to wait for. While the app runs, a sign-in belongs to who started it: nobody joins another's,
-   * because only its starter gets its address. Elsewhere equal requests share one.
+   * On purpose: no turn to wait for. While the Keyturn app runs, a sign-in belongs to who started it: nobody joins
+   * another's, because only its starter gets its address. Elsewhere equal requests share one.
    */
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<SignIn> {
     // Two spellings of one endpoint are one sign-in.

@@ -22,7 +22,7 @@ export const command = defineCommand(
     operands: [{ name: 'URL' }],
     options: {
       scope: scopeOption(
-        'ask for exactly this scope, whatever the server names',
+        'ask for this scope instead of those that the server names',
         '. Until `logout`, a later login without it asks for the same',
       ),
       account: accountOption('your name for this account, if you have several'),

@@ -4,7 +4,7 @@ import { jsonOption, yesOption } from '../terminal/statement.ts';
 
 const project = {
   type: 'boolean',
-  summary: 'include this project’s files under version control too',
+  summary: 'of this project’s files, change those under version control too',
 } as const;
 
 const run = defineCommand(

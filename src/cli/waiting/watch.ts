@@ -92,9 +92,9 @@ export async function watchQuestions(
 }
 
 /**
- * If the broker found no browser, this terminal may have one: VS Code's, in a container or over SSH, names a command that
- * opens the page where the user sits, and forwards its port. Our own address is opened, since other users of the machine
- * may read arguments.
+ * If the broker found no browser, this terminal may have one: VS Code's, in a container or over SSH, names a command
+ * that opens the page where the user sits, and forwards its port. Our own address is opened, since other users of the
+ * machine may read arguments.
  */
 async function openByTerminal(startUrl = ''): Promise<boolean> {
   const [command = ''] = (process.env['BROWSER'] ?? '').replaceAll('%s', '').split(':');
@@ -107,8 +107,8 @@ async function openByTerminal(startUrl = ''): Promise<boolean> {
 }
 
 /**
- * True for a permission that is no wider than what this terminal asks for: an approval to another one of that server, or
- * to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
+ * True for a permission that is no wider than what this terminal asks for: an approval to another one of that server,
+ * or to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
  */
 function isAbout(question: Question, { resource, scope }: TerminalRequest): boolean {
   if (!isSameEndpoint(question.resource, resource)) return false;
@@ -137,7 +137,7 @@ export async function questionsBefore(
 ): Promise<Pick<OwnLogin, 'earlier' | 'joined'>> {
   const open = await openQuestions(connection);
   const earlier = new Set(open.map((question) => question.id));
-  // While the app runs, nobody joins the sign-in of another command.
+  // While the Keyturn app runs, nobody joins the sign-in of another command.
   if (connection.capabilities.includes(appCapability)) return { earlier };
   const joined = open.find((question) => isEqual(question, signIn));
   return { earlier, joined: joined?.id };
@@ -201,7 +201,7 @@ function tellLogin(question: Question, way: keyof typeof waysToSignIn): void {
   const { url, newClient } = question;
   if (newClient)
     say(`keyturn: ${hostIn(question)} knows Keyturn as another client now; continue on this page.`);
-  // While the app runs, only the window and the command that started the sign-in show the address.
+  // While the Keyturn app runs, only the window and the command that started the sign-in show the address.
   if (url === undefined)
     return say(`keyturn: to sign in at ${hostIn(question)}, open the request in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
@@ -245,7 +245,7 @@ function tellDevice(question: Question): void {
   tellMove(question);
   tellNewAccount(question);
   const { code, url } = question;
-  // As for a page: while the app runs, only its window shows them.
+  // As for a page: while the Keyturn app runs, only its window shows them.
   if (url === undefined)
     return say(`keyturn: to sign in at ${hostIn(question)}, open the request in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);

@@ -72,7 +72,7 @@ function choiceSentence({ app = '', resource = '', accounts = [] }: Question): s
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
-/** While the app runs, without the address: only the window shows it. */
+/** While the Keyturn app runs, without the address: only the window shows it. */
 function pageLines(
   { id, app, resource, server, url, message = '' }: Question,
   isKeyturnApp: boolean,
@@ -84,7 +84,10 @@ function pageLines(
   ];
 }
 
-/** While the app runs, without address and code: only the window and the command that started the sign-in show them. */
+/**
+ * While the Keyturn app runs, without address and code: only the window and the command that started the sign-in show
+ * them.
+ */
 function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
   const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
   if (url === undefined) return [`${what}:`, '  Open it in Keyturn’s window.'];

@@ -1,10 +1,10 @@
 /**
  * Asks the user before a command gives somebody more access, if a user sits at the broker.
  *
- * Invariants: a request that widens access runs only after an approval to its own card. The process that asked must still be
- * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
- * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
- * denied card makes the next one wait longer, so that no app can fill the screen with cards.
+ * Invariants: a request that widens access runs only after an approval to its own card. The process that asked must
+ * still be the one that the card showed, and a permission is set only as the card showed it. The request is checked
+ * before the card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked.
+ * Each denied card makes the next one wait longer, so that no app can fill the screen with cards.
  */
 import type { AuditRow } from '../../audit/audit-row.ts';
 import type { Verdict } from '../../broker/approval-requests/answer.ts';
@@ -33,8 +33,8 @@ export class Approvals {
   }
 
   /**
-   * Resolves once the user approved it, and at once for what widens nothing; for `permission.set` with what was judged, at
-   * the moment of the card. `params` have passed their schema. Throws what the method would throw for them,
+   * Resolves once the user approved it, and at once for what widens nothing; for `permission.set` with what was judged,
+   * at the moment of the card. `params` have passed their schema. Throws what the method would throw for them,
    * `consent_denied` also when the broker ends, `rate_limited`, and `interrupted` when the command went away.
    */
   async require(
@@ -114,7 +114,7 @@ function notApproved(verdict: Verdict): KeyturnError {
 
 function notCarriedOut(what: string): KeyturnError {
   return new KeyturnError('consent_denied', `The command was not carried out: ${what}.`, {
-    rule: 'While the app is running, commands that grant access must be approved in its window',
+    rule: 'While the Keyturn app is running, commands that grant access must be approved in its window',
     hint: 'Run it again, and answer in Keyturn’s window. Nothing was remembered.',
   });
 }

@@ -46,8 +46,8 @@ type AskFor<M extends WideningMethod> = (
 ) => CommandApproval | undefined;
 
 /**
- * What the user of the Keyturn app is asked, for each method of ipc/protocol/methods.ts that widens. Undefined: the request
- * widens nothing. Throws what the method would throw for such params.
+ * What the user of the Keyturn app is asked, for each method of ipc/protocol/methods.ts that widens. Undefined: the
+ * request widens nothing. Throws what the method would throw for such params.
  */
 const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
   'permission.set': ({ broker }, params) => permissionRequest(broker, params),
@@ -147,7 +147,7 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
     // An approval to a sign-in calls it off, as any answer does.
     if (answer === 'approve' && kind !== undefined && !isSignIn)
       throw new KeyturnError('not_permitted', 'This request must be answered in the Keyturn window.', {
-        rule: 'While the app is running, commands that grant access must be approved in its window',
+        rule: 'While the Keyturn app is running, commands that grant access must be approved in its window',
         hint: 'Answer it in Keyturn’s window. From here you can only deny it.',
       });
     // A remembered denial decides as much as an approval: requests would go past the proxy that was written there.
@@ -177,13 +177,13 @@ const guardedElsewhere: ReadonlySet<MethodName> = new Set([
   'settings.set',
   // An open vault is needed to learn that this is an app's home.
   'vault.unlock',
-  // No approval request opens while the app is closed, so there is none to answer.
+  // No approval request opens while the Keyturn app is closed, so there is none to answer.
   'request.answer',
 ]);
 
 /**
- * Whether a request gives somebody more than they have: in a window it needs a press, and while the app is closed it is
- * refused. `params` have passed the method's schema. Throws as the method would.
+ * Whether a request gives somebody more than they have: in a window it needs a press, and while the Keyturn app is
+ * closed it is refused. `params` have passed the method's schema. Throws as the method would.
  */
 export function widens(broker: Broker, method: MethodName, params: unknown): boolean {
   if (methodRow(method).signsIn) return true;

@@ -1,9 +1,9 @@
 /**
  * Who started which sign-in, and who sees its address and its codes.
  *
- * Invariant: while the app runs, a connection sees the address and the codes of the sign-ins that it started itself,
- * and finishes no other. The user's windows see and finish all. Elsewhere every command of the user's does: there
- * `keyturn request list` is how the user finishes a sign-in that an app started.
+ * Invariant: while the Keyturn app runs, a connection sees the address and the codes of the sign-ins that it started
+ * itself, and finishes no other. The user's windows see and finish all. Elsewhere every command of the user's does:
+ * there `keyturn request list` is how the user finishes a sign-in that an app started.
  */
 import type { Question } from '../../broker/approval-requests/question.ts';
 import { isStartedBy } from '../../broker/approval-requests/starter.ts';

@@ -16,8 +16,8 @@ import type { SettingsQuestion } from '../settings/settings-card.ts';
 import type { HomeRecord } from './home-record.ts';
 
 /**
- * The values that are in force without an approval, because they take access away. The document keeps them too, so that a changed file
- * can't undo them.
+ * The values that are in force without an approval, because they take access away. The document keeps them too, so that
+ * a changed file can't undo them.
  */
 function countingAnyway(written: WrittenSettings): ApprovedSettings {
   const settings = inForce(written.settings, differences(written, nothingApproved));
@@ -70,7 +70,7 @@ export function unanswered({ different, allowed }: SettingsQuestion): KeyturnErr
       'consent_pending',
       'This home was used without the app, and you have not kept what it allows.',
       {
-        rule: 'At its first use of a home the app serves nothing before you keep or remove what the home allows',
+        rule: 'At its first use of a home the Keyturn app serves nothing before you keep or remove what the home allows',
         hint: 'Answer the request in Keyturn’s window, then try again.',
       },
     );

@@ -4,8 +4,8 @@
  *
  * Invariants: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
  * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the
- * addresses of proxies, which are unguessable, go to the owner. The owner in this process needs no key, since who is here
- * has the vault already, and gets no token, since a window has no use for one.
+ * addresses of proxies, which are unguessable, go to the owner. The owner in this process needs no key, since who is
+ * here has the vault already, and gets no token, since a window has no use for one.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { mapMaybe } from '../../broker/maybe-promise.ts';
@@ -56,7 +56,9 @@ export type OwnersMethod = {
 }[MethodName];
 
 export interface InProcessOwner {
-  /** Any of the owner's methods of docs/reference/wire-protocol.md. Params and answer are not yet typed. Throws KeyturnError. */
+  /**
+   * Any of the owner's methods of ipc/protocol/methods.ts. Params and answer are not yet typed. Throws KeyturnError.
+   */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether this request gives somebody more than they have. Throws KeyturnError. */
   widens(method: OwnersMethod, params: unknown): Promise<boolean>;
@@ -150,7 +152,7 @@ interface CheckedRequest {
 
 function answerVerified(request: CheckedRequest): unknown {
   const { method, caller, services } = request;
-  // At its first use of a home, the app serves nothing before you have said what stays allowed.
+  // At its first use of a home, the Keyturn app serves nothing before you have said what stays allowed.
   const isServed = caller.role === 'app' || methodRow(method).who === 'app';
   const decision = isServed ? services.homeCheck.requireFirstUseAnswered() : undefined;
   return decision ? decision.then(() => perform(request)) : perform(request);
@@ -164,9 +166,10 @@ function perform(request: CheckedRequest): unknown {
 async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
-  // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
+  // While the Keyturn app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use
+  // is decided.
   if (widens(broker, method, params)) await homeCheck.requireMayWiden();
-  // While the app runs, no command gives more before the user approved it.
+  // While the Keyturn app runs, no command gives more before the user approved it.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
 }
@@ -216,5 +219,5 @@ function unknownMethod(method: string): KeyturnError {
 }
 
 function appQuits(): KeyturnError {
-  return new KeyturnError('interrupted', 'The app is quitting.', { hint: 'Start it again.' });
+  return new KeyturnError('interrupted', 'The Keyturn app is quitting.', { hint: 'Start it again.' });
 }

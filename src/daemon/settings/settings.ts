@@ -93,11 +93,13 @@ export const appliesImmediately: ReadonlySet<SettingName> = new Set([
 ]);
 
 /**
- * What a value counts for that was written into the file or the environment, while the app runs and in an app's home.
+ * What a value counts for that was written into the file or the environment, while the Keyturn app runs and in an app's
+ * home.
  *
  * `approved`: nothing, until the document has it (home-check.ts), because it may decide where a secret goes, what
- * runs, how long the vault is open, or what a user is offered. `home`: it says which vault is asked, so that no document
- * can approve it; a change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
+ * runs, how long the vault is open, or what a user is offered. `home`: it says which vault is asked, so that no
+ * document can approve it; a change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants
+ * nothing.
  */
 export function trustRequired(name: SettingName): 'approved' | 'home' | 'free' {
   if (name === 'vault' || name === 'vaultKey') return 'home';

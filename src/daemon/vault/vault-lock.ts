@@ -3,8 +3,8 @@
  *
  * Invariants: locking waits for rotations under way, so that none is cut off between the server's answer
  * and the vault; then no reference to a secret stays here but what the vault could not take yet. One
- * unlock at a time: a request that comes meanwhile joins it. Each locking, unlocking and failure is a row of the
- * audit log, on the disk before the answer.
+ * unlock at a time: a request that comes meanwhile joins it. Each locking, unlocking and try that failed is in the
+ * audit log before the answer; a try that came too soon isn't.
  */
 import { Backoff, doubled } from '../../base/backoff.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
@@ -87,8 +87,8 @@ export class VaultLock {
   }
 
   /**
-   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's requests
-   * go on. Lets the keychain ask where a user waits, and puts off the idle lock unless the request only polls.
+   * Before a request runs. Throws `locked` while the vault is locked, for apps and for methods of apps; the owner's
+   * other requests go on. Lets the keychain ask where a user waits, and puts off the idle lock unless the owner polls.
    */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
     const { who, mayPrompt, isPolled } = methodRow(method);
@@ -97,7 +97,7 @@ export class VaultLock {
     if (role === 'app' || !isPolled) this.#idle?.touch();
   }
 
-  /** For whom no key could be made now: handshakes and pairings of local apps. */
+  /** For what needs a new key: pairings, and the apps of proxies. */
   refuseIfLocked(): void {
     if (this.#isLocked) throw this.#parts.secrets.watch.block?.error ?? this.#locked();
   }
@@ -136,8 +136,9 @@ export class VaultLock {
   }
 
   /**
-   * While the app runs, looks if there is a keychain, so that its window says at once if there is none. Looks again,
-   * with growing pauses, until there is one; a request that needs it looks at once. Rejects when `stopping` aborts.
+   * While the Keyturn app runs, looks if there is a keychain, so that its window says at once if there is none. Looks
+   * again, with growing pauses, until there is one; a request that needs it looks at once. Rejects when `stopping`
+   * aborts.
    */
   async lookForKeychain(stopping: AbortSignal): Promise<void> {
     const { secrets, broker, changed } = this.#parts;
@@ -170,7 +171,7 @@ export class VaultLock {
   /**
    * Resolves when the vault is open. Throws `locked` for a new vault if the place of its passphrase gave none: that
    * place would never open a vault with a typed one. Throws `rate_limited` with the pause after wrong passphrases, what
-   * the vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
+   * the vault throws, and the reason of `caller` when that aborts; the unlocking goes on then.
    */
   async unlock(request: Unlocking, caller: AbortSignal): Promise<void> {
     await this.#unlocking.join('unlock', () => this.#unlock(request), caller);

@@ -1,21 +1,21 @@
 /**
- * What the table says of one method of the wire: what it takes and answers, who may call it, and what has to hold before it
- * runs.
+ * What the table says of one method of the wire: what it takes and answers, who may call it, and what has to hold
+ * before it runs.
  *
  * Invariant: flags default to the restrictive value, so a carelessly added method is refused.
  */
 import type * as z from 'zod';
 
 /**
- * Who may call a method. `owner`: the `keyturn` command and the Keyturn app, which act for the user. `any`: these and apps,
- * each seeing what is theirs.
+ * Who may call a method. `owner`: the `keyturn` command and the Keyturn app, which act for the user. `any`: these and
+ * apps, each seeing what is theirs.
  */
 type Who = 'owner' | 'app' | 'any';
 
 /**
- * What a method does to access. `reads` changes none. `reduces` takes away or ends. `asks` gives only what the user allows
- * on a card, or what the caller's own sign-in brings. `widens` gives more access than before, whatever its params
- * are; `mayWiden` depends on them. A command that widens needs approval, and a window a press of a button.
+ * What a method does to access. `reads` changes none. `reduces` takes away or ends. `asks` gives only what the user
+ * allows on a card, or what the caller's own sign-in brings. `widens` gives more access than before, whatever its
+ * params are; `mayWiden` depends on them. A command that widens needs approval, and a window a press of a button.
  */
 type Effect = 'reads' | 'reduces' | 'asks' | 'widens' | 'mayWiden';
 
@@ -39,7 +39,10 @@ export interface Method {
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `reduces`, `widens` and `mayWiden`, which otherwise do. */
   readonly changesNoList?: true;
-  /** It may be called again and again to show something. It doesn't keep the vault from locking when idle. */
+  /**
+   * It may be called again and again to show something. From the owner, it doesn't keep the vault from locking when
+   * idle.
+   */
   readonly isPolled?: true;
   /** A user acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;

@@ -8,7 +8,7 @@ import { asks, connected, library } from '../../support/processes/program.ts';
 const resource = 'https://notes.example/mcp';
 
 const byCommand = {
-  rule: 'While the app is running, commands that grant access must be approved in its window',
+  rule: 'While the Keyturn app is running, commands that grant access must be approved in its window',
 };
 
 describe('keyturn app allow while the app runs', () => {
