@@ -19,6 +19,6 @@ export type {
 } from '../ipc/wire/token-messages.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { Connection, RequestOptions } from './connection.ts';
-export { createFetch, type FetchOptions } from './fetch.ts';
+export { createFetch, type FetchOptions } from './fetch/fetch.ts';
 export { pair, type PairOptions } from './pair.ts';
 export { transportOptions, type TransportOptions } from './transport.ts';

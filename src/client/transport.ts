@@ -5,7 +5,7 @@
  * the client got its failure.
  */
 import type { Connection } from './connection.ts';
-import { createFetch, type FetchOptions, tokenParams } from './fetch.ts';
+import { createFetch, type FetchOptions, tokenParams } from './fetch/fetch.ts';
 
 /**
  * Seconds. The SDK gives up a request after 60 (`DEFAULT_REQUEST_TIMEOUT_MSEC`, the same in both major versions); the

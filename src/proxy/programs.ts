@@ -8,7 +8,7 @@ import { KeyturnError } from '../base/errors.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
 import { openConnection } from '../client/connection.ts';
 import type { Connection, TokenConnection } from '../client/connection.ts';
-import { createFetch } from '../client/fetch.ts';
+import { createFetch } from '../client/fetch/fetch.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Admission, ProxyEntry } from './messages.ts';
 import { MessageAddresses } from './message-addresses.ts';

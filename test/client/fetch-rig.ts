@@ -1,6 +1,6 @@
 /** An MCP server over real HTTP, and a fetch for it on a real broker socket. */
 import type { Connection } from '../../src/client/connection.ts';
-import { createFetch, type FetchOptions } from '../../src/client/fetch.ts';
+import { createFetch, type FetchOptions } from '../../src/client/fetch/fetch.ts';
 import { startLoopbackServer } from '../support/servers/loopback-server.ts';
 import { type Call, startTokenBroker, tokenDispatch, type TokenScript } from '../support/token-broker.ts';
 

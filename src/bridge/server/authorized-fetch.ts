@@ -6,8 +6,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
-import { createFetch } from '../../client/fetch.ts';
-import { fetchWithin } from '../../client/redirects.ts';
+import { createFetch } from '../../client/fetch/fetch.ts';
+import { fetchWithin } from '../../client/fetch/redirects.ts';
 import { userWait } from '../base/limits.ts';
 import { withCookies } from './cookies.ts';
 import { ServerRefusal } from './refused.ts';

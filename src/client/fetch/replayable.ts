@@ -3,7 +3,7 @@
  *
  * Invariant: its body was read once, and each sending has the same bytes.
  */
-import { KeyturnError } from '../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 
 export interface ReplayableRequest {
   readonly url: URL;

@@ -7,18 +7,18 @@
  * token that is bound to a DPoP key has a new proof each time. Attempts are bounded; a 400 is never sent again, and
  * neither is a key that the server rejected.
  */
-import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
-import { isBound } from '../ipc/wire/token-messages.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { isBound } from '../../ipc/wire/token-messages.ts';
 import type {
   Challenge,
   CredentialKind,
   ApiKeyResult,
   TokenGetParams,
   TokenResult,
-} from '../ipc/wire/token-messages.ts';
-import { maxLength } from '../ipc/wire/limits.ts';
-import type { TokenConnection } from './connection.ts';
-import { endpointUrl, isWithin } from './endpoint-url.ts';
+} from '../../ipc/wire/token-messages.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
+import type { TokenConnection } from '../connection.ts';
+import { endpointUrl, isWithin } from '../endpoint-url.ts';
 import { operationOf } from './operation.ts';
 import { isAboutProof, DpopRequests } from './dpop-requests.ts';
 import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';

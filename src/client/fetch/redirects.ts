@@ -3,7 +3,7 @@
  *
  * Invariant: it never leaves the endpoint's origin and path, with a token or without, and follows a bounded number.
  */
-import { isWithin } from './endpoint-url.ts';
+import { isWithin } from '../endpoint-url.ts';
 import { initOf, replayable, type ReplayableRequest } from './replayable.ts';
 
 /** The Fetch standard follows 20; within one endpoint more than 5 is a loop. */

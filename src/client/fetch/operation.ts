@@ -5,7 +5,7 @@
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
  * protocol itself calls the operation.
  */
-import { maxLength } from '../ipc/wire/limits.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 import type { ReplayableRequest } from './replayable.ts';
 
 /** Characters that the message's own words may take; the path keeps as many. Tools have names far shorter than this. */

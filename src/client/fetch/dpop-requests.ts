@@ -4,9 +4,9 @@
  * Invariant: a request is sent again for the sake of a nonce once, and only with another nonce than before. Whatever
  * else the server says of a proof is its answer: no other token would help.
  */
-import type { TokenResult } from '../ipc/wire/token-messages.ts';
-import { noncePattern } from '../ipc/wire/values.ts';
-import type { TokenConnection } from './connection.ts';
+import type { TokenResult } from '../../ipc/wire/token-messages.ts';
+import { noncePattern } from '../../ipc/wire/values.ts';
+import type { TokenConnection } from '../connection.ts';
 import { initOf, type ReplayableRequest } from './replayable.ts';
 
 /** Sends the requests of one MCP server, and remembers the nonce that it gave last. */
