@@ -44,9 +44,7 @@ test('a crowd and an honest client are served, and nothing is left behind', asyn
   const child = spawn(process.execPath, ['--input-type=module', '-e', crowd, ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
+  onTestFinished(() => void child.kill('SIGKILL'));
   while (rig.server.callers().length < connections) await nextTurn();
   const memoryHeld = memory() - before.memory;
   const client = await admitted(rig, honest);

@@ -18,9 +18,7 @@ async function listen(): Promise<{ server: net.Server; socket: string }> {
   const server = net.createServer({ pauseOnConnect: true });
   server.listen(socket);
   await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-  });
+  onTestFinished(() => void server.close());
   return { server, socket };
 }
 
@@ -28,9 +26,7 @@ async function accepted(server: net.Server): Promise<net.Socket> {
   const { promise, resolve } = Promise.withResolvers<net.Socket>();
   server.once('connection', resolve);
   const connection = await promise;
-  onTestFinished(() => {
-    connection.destroy();
-  });
+  onTestFinished(() => void connection.destroy());
   return connection;
 }
 
