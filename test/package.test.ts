@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome } from './support/home.ts';
-import { readTree, staticClosure, type Tree } from './support/built-imports.ts';
+import { readTree, staticClosure } from './support/built-imports.ts';
 import { freePort } from './support/servers/port.ts';
 import { verdictOn } from './support/servers/notebook.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -104,32 +104,21 @@ describe.each(packages)('the tarball of %s', (name) => {
   });
 });
 
-describe('the program', () => {
-  const program = (): Tree => readTree(path.join(installed('keyturn'), 'dist', 'cli'));
-
-  it('is few files: its packages are in them, but for native and optional ones', () => {
-    const built = program();
-    const targets = [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
-    const outside = targets.filter((target) => !isBuiltin(target) && !built.has(target));
-    expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi', 'oidc-provider']);
-    // A set yields what is added while it is walked.
-    const loaded = new Set(['bin.js', 'keychain-worker.js', 'proxy-worker.js']);
-    for (const file of loaded) for (const { target } of built.get(file)?.imports ?? []) loaded.add(target);
-    expect([...built.keys()].filter((file) => !loaded.has(file))).toEqual([]);
-  });
+it('the program is few files: its packages are in them, but for native and optional ones', () => {
+  const built = readTree(path.join(installed('keyturn'), 'dist', 'cli'));
+  const targets = [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
+  const outside = targets.filter((target) => !isBuiltin(target) && !built.has(target));
+  expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi', 'oidc-provider']);
+  // A set yields what is added while it is walked.
+  const loaded = new Set(['bin.js', 'keychain-worker.js', 'proxy-worker.js']);
+  for (const file of loaded) for (const { target } of built.get(file)?.imports ?? []) loaded.add(target);
+  expect([...built.keys()].filter((file) => !loaded.has(file))).toEqual([]);
 });
 
-describe('the MCP server', () => {
-  const built = (): Tree => readTree(installed('server'));
-  const loaded = (): string[] => [...staticClosure(built(), 'server/index.js')];
-
-  it('loads nothing of Node and no package but four that run anywhere', () => {
-    expect(
-      loaded()
-        .filter((target) => !target.endsWith('.js') || target === 'ipaddr.js')
-        .toSorted(),
-    ).toEqual(['ipaddr.js', 'jose', 'zod']);
-  });
+it('the MCP server loads nothing of Node and no package but three that run anywhere', () => {
+  const loaded = [...staticClosure(readTree(installed('server')), 'server/index.js')];
+  const foreign = loaded.filter((target) => !target.endsWith('.js') || target === 'ipaddr.js');
+  expect(foreign.toSorted()).toEqual(['ipaddr.js', 'jose', 'zod']);
 });
 
 describe('installed in an empty folder', () => {

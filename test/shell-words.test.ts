@@ -86,28 +86,26 @@ describe('a value in a command', () => {
   });
 });
 
-describe('a hint', () => {
-  const endpoint = `https://notes.example/mcp?a=$(touch$IFS/tmp/x);'`;
+const endpoint = `https://notes.example/mcp?a=$(touch$IFS/tmp/x);'`;
 
-  it('holds what a server or a program named as one argument', async () => {
-    const { rig } = await ground();
-    await rig.login({ scope: ['read'] });
-    for (const evil of hostile) {
-      const signIn = { ...rig.signIn(), account: evil };
-      const denied = consentDenied('editor', endpoint, signIn);
-      expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
-      const ask = { name: 'editor', endpoint, scope: [evil], signIn: undefined, wasDismissed: false };
-      expect(typed(consentRequired(ask).hint)).toEqual(['app allow', 'editor', endpoint, { scope: [evil] }]);
-      const addIt = ['login', endpoint, { account: evil }];
-      expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
-      const wanted = { appId: 'editor', endpoint, account: evil };
-      const nobody = await refused(Promise.try(() => signInsOfAccount(rig.parts.signIns, wanted)));
-      expect(typed(nobody.hint)).toEqual(addIt);
-      const issuer = `https://login.example/${evil}`;
-      const enterIt = ['oauth-client add', issuer, { 'client-id': 'ID' }];
-      expect(typed(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
-    }
-  });
+it('a hint holds what a server or a program named as one argument', async () => {
+  const { rig } = await ground();
+  await rig.login({ scope: ['read'] });
+  for (const evil of hostile) {
+    const signIn = { ...rig.signIn(), account: evil };
+    const denied = consentDenied('editor', endpoint, signIn);
+    expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
+    const ask = { name: 'editor', endpoint, scope: [evil], signIn: undefined, wasDismissed: false };
+    expect(typed(consentRequired(ask).hint)).toEqual(['app allow', 'editor', endpoint, { scope: [evil] }]);
+    const addIt = ['login', endpoint, { account: evil }];
+    expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
+    const wanted = { appId: 'editor', endpoint, account: evil };
+    const nobody = await refused(Promise.try(() => signInsOfAccount(rig.parts.signIns, wanted)));
+    expect(typed(nobody.hint)).toEqual(addIt);
+    const issuer = `https://login.example/${evil}`;
+    const enterIt = ['oauth-client add', issuer, { 'client-id': 'ID' }];
+    expect(typed(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
+  }
 });
 
 describe('the real way of a hostile value', () => {

@@ -1,5 +1,5 @@
 /** The name that a mistyped one may have meant. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { didYouMean, editDistance } from '../../src/base/text/near-name.ts';
 
 it.each([
@@ -11,15 +11,13 @@ it.each([
   expect(editDistance(one, other)).toBe(distance);
 });
 
-describe('a mistyped name', () => {
-  const names = ['list', 'lock', 'unlock', 'login', 'end', 'logLevel', 'lockAfter'];
+const names = ['list', 'lock', 'unlock', 'login', 'end', 'logLevel', 'lockAfter'];
 
-  it.each([
-    ['a letter is missing', 'unlok', 'unlock'],
-    ['a letter is too many', 'liist', 'list'],
-    ['two letters changed places', 'lits', 'list'],
-    ['a capital is missing', 'loglevel', 'logLevel'],
-  ])('guesses a mistyped name if %s', (_what, text, name) => {
-    expect(didYouMean(text, names)).toBe(`Did you mean ${name}? `);
-  });
+it.each([
+  ['a letter is missing', 'unlok', 'unlock'],
+  ['a letter is too many', 'liist', 'list'],
+  ['two letters changed places', 'lits', 'list'],
+  ['a capital is missing', 'loglevel', 'logLevel'],
+])('guesses a mistyped name if %s', (_what, text, name) => {
+  expect(didYouMean(text, names)).toBe(`Did you mean ${name}? `);
 });

@@ -121,27 +121,25 @@ describe('a replacement', () => {
   });
 });
 
-describe('a file that another program holds', () => {
-  const busy = (code: string): Error => Object.assign(new Error(code), { code });
-  /** Refused so many times, and how often it was tried. */
-  async function tried(times: number, platform: NodeJS.Platform, code = 'EPERM'): Promise<[string, number]> {
-    let tries = 0;
-    const move = async (): Promise<void> => {
-      tries += 1;
-      if (tries <= times) throw busy(code);
-    };
-    const outcome = await takePlace('a.new', 'a', { platform, move, pause: async () => undefined }).then(
-      () => 'done',
-      (error: unknown) => (error as Error).message,
-    );
-    return [outcome, tries];
-  }
+const busy = (code: string): Error => Object.assign(new Error(code), { code });
+/** Refused so many times, and how often it was tried. */
+async function tried(times: number, platform: NodeJS.Platform, code = 'EPERM'): Promise<[string, number]> {
+  let tries = 0;
+  const move = async (): Promise<void> => {
+    tries += 1;
+    if (tries <= times) throw busy(code);
+  };
+  const outcome = await takePlace('a.new', 'a', { platform, move, pause: async () => undefined }).then(
+    () => 'done',
+    (error: unknown) => (error as Error).message,
+  );
+  return [outcome, tries];
+}
 
-  it('is replaced on Windows as soon as it is free, within a second', async () => {
-    expect(await tried(3, 'win32')).toEqual(['done', 4]);
-    expect(await tried(3, 'win32', 'EBUSY')).toEqual(['done', 4]);
-    expect(await tried(99, 'win32')).toEqual(['EPERM', 21]);
-    expect(await tried(3, 'win32', 'ENOSPC')).toEqual(['ENOSPC', 1]);
-    expect(await tried(3, 'linux')).toEqual(['EPERM', 1]);
-  });
+it('a file that is held is replaced on Windows as soon as it is free, within a second', async () => {
+  expect(await tried(3, 'win32')).toEqual(['done', 4]);
+  expect(await tried(3, 'win32', 'EBUSY')).toEqual(['done', 4]);
+  expect(await tried(99, 'win32')).toEqual(['EPERM', 21]);
+  expect(await tried(3, 'win32', 'ENOSPC')).toEqual(['ENOSPC', 1]);
+  expect(await tried(3, 'linux')).toEqual(['EPERM', 1]);
 });

@@ -142,27 +142,22 @@ describe('a page in the middle of a call', () => {
   });
 });
 
-describe('the word about pages', () => {
-  const initialized = async (params: object): Promise<unknown> => {
-    const server = await statefulServer(statefulShop);
-    const rig = await startBridge(server.url, await tokenBroker(server.url.href));
-    const clientInfo = { name: 'a', version: '1' };
-    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { clientInfo, ...params } };
-    await exchange(rig, JSON.stringify(initialize));
-    return server.received.find(({ method }) => method === 'initialize')?.params;
-  };
+const initialized = async (params: object): Promise<unknown> => {
+  const server = await statefulServer(statefulShop);
+  const rig = await startBridge(server.url, await tokenBroker(server.url.href));
+  const clientInfo = { name: 'a', version: '1' };
+  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { clientInfo, ...params } };
+  await exchange(rig, JSON.stringify(initialize));
+  return server.received.find(({ method }) => method === 'initialize')?.params;
+};
 
-  it.each([
-    ['forms, unnamed', { elicitation: {} }, { elicitation: { form: {}, url: {} } }],
-    ['forms', { elicitation: { form: {} }, roots: {} }, { elicitation: { form: {}, url: {} }, roots: {} }],
-  ])(
-    'says that it shows pages, in the place of a client that said: %s',
-    async (_what, capabilities, told) => {
-      expect(await initialized({ protocolVersion: '2025-11-25', capabilities })).toMatchObject({
-        capabilities: told,
-      });
-    },
-  );
+it.each([
+  ['forms, unnamed', { elicitation: {} }, { elicitation: { form: {}, url: {} } }],
+  ['forms', { elicitation: { form: {} }, roots: {} }, { elicitation: { form: {}, url: {} }, roots: {} }],
+])('says that it shows pages, in the place of a client that said: %s', async (_what, capabilities, told) => {
+  expect(await initialized({ protocolVersion: '2025-11-25', capabilities })).toMatchObject({
+    capabilities: told,
+  });
 });
 
 describe('a request that the server refuses until pages were opened', () => {

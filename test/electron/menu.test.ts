@@ -197,29 +197,27 @@ describe('the menu', () => {
   });
 });
 
-describe('several questions of one card', () => {
-  const [first, second] = [question('allow'), question('allow', 'q2')];
-  const several = [
-    { ...first, card: 'q1' },
-    { ...second, card: 'q1', resource: 'https://other.example' },
-  ];
+const [first, second] = [question('allow'), question('allow', 'q2')];
+const several = [
+  { ...first, card: 'q1' },
+  { ...second, card: 'q1', resource: 'https://other.example' },
+];
 
-  it('are one row and one notification, with the number of servers', () => {
-    const both = 'editor wants access to 2 servers';
-    const [row] = menuRows({ ...fine, questions: several });
-    expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
-    const shown = notifications();
-    shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
-    expect(double.notifications.map(({ options }) => options.body)).toEqual([
-      'editor wants access to notes.example/mcp',
-    ]);
-    shown.show(changesSince({ ...fine, questions: several.slice(0, 1) }, { ...fine, questions: several }));
-    expect(double.notifications.map(({ options }) => options.body)).toEqual([both]);
-    shown.keepOnly(several.slice(1));
-    expect(double.notifications).toHaveLength(1);
-    shown.keepOnly([]);
-    expect(double.notifications).toEqual([]);
-  });
+it('several questions of one card are one row and one notification, with the number of servers', () => {
+  const both = 'editor wants access to 2 servers';
+  const [row] = menuRows({ ...fine, questions: several });
+  expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
+  const shown = notifications();
+  shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
+  expect(double.notifications.map(({ options }) => options.body)).toEqual([
+    'editor wants access to notes.example/mcp',
+  ]);
+  shown.show(changesSince({ ...fine, questions: several.slice(0, 1) }, { ...fine, questions: several }));
+  expect(double.notifications.map(({ options }) => options.body)).toEqual([both]);
+  shown.keepOnly(several.slice(1));
+  expect(double.notifications).toHaveLength(1);
+  shown.keepOnly([]);
+  expect(double.notifications).toEqual([]);
 });
 
 it('closes a window, quits the app, changes the text size, and has no tools', () => {

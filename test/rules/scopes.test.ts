@@ -6,16 +6,14 @@ const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
   challenge: { status, bearer: { error: 'insufficient_scope', ...(scope ? { scope: [...scope] } : {}) } },
 });
 
-describe('the scope of a challenge that a program reports', () => {
-  const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
+const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
 
-  it('B-20 S-1: wins over scopes_supported if the permission names no scopes', async () => {
-    const { rig } = await ground({
-      protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
-    });
-    expect((await rig.ask(refusal)).scope).toEqual(['files:write']);
-    expect(scopeOf(rig.pages[0])).toEqual(['files:write']);
+it('B-20 S-1: the scope of a challenge wins over scopes_supported if the permission names no scopes', async () => {
+  const { rig } = await ground({
+    protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
   });
+  expect((await rig.ask(refusal)).scope).toEqual(['files:write']);
+  expect(scopeOf(rig.pages[0])).toEqual(['files:write']);
 });
 
 describe('a step-up', () => {
@@ -104,24 +102,22 @@ describe('a scope that the server does not know', () => {
   });
 });
 
-describe('offline_access', () => {
-  const offline = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
+const offline = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
 
-  /** A program whose permission alone names scopes: neither challenge nor metadata do. */
-  async function narrow(): Promise<Ground> {
-    const all = await ground({ authorization: offline, protection: { scopes: [] } });
-    await all.rig.allow('editor', ['read']);
-    return all;
-  }
+/** A program whose permission alone names scopes: neither challenge nor metadata do. */
+async function narrow(): Promise<Ground> {
+  const all = await ground({ authorization: offline, protection: { scopes: [] } });
+  await all.rig.allow('editor', ['read']);
+  return all;
+}
 
-  it('N-8: is no right that a permission has to name: nothing is narrowed for it', async () => {
-    const { rig, authorizationServer } = await narrow();
-    const token = await rig.ask();
-    expect(token.scope).toContain('read');
-    rig.clock.advance(hour);
-    expect((await rig.ask()).accessToken).not.toBe(token.accessToken);
-    expect(tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'))).toEqual([
-      null,
-    ]);
-  });
+it('N-8: offline_access is no right that a permission has to name: nothing is narrowed for it', async () => {
+  const { rig, authorizationServer } = await narrow();
+  const token = await rig.ask();
+  expect(token.scope).toContain('read');
+  rig.clock.advance(hour);
+  expect((await rig.ask()).accessToken).not.toBe(token.accessToken);
+  expect(tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'))).toEqual([
+    null,
+  ]);
 });

@@ -111,52 +111,47 @@ describe('what may hold a secret', () => {
   });
 });
 
-describe('a secret is learned from the wire', () => {
-  async function exchange(
-    answer: object,
-    init: RequestInit & { readonly target?: string } = {},
-  ): Promise<void> {
-    const { location, ...body } = answer as { location?: string };
-    const origin = await startLoopbackServer((request, response) => {
-      request.resume().on('end', () => {
-        response.writeHead(200, location === undefined ? {} : { location });
-        response.write(JSON.stringify(body).slice(0, 5));
-        response.end(JSON.stringify(body).slice(5));
-      });
+async function exchange(
+  answer: object,
+  init: RequestInit & { readonly target?: string } = {},
+): Promise<void> {
+  const { location, ...body } = answer as { location?: string };
+  const origin = await startLoopbackServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(200, location === undefined ? {} : { location });
+      response.write(JSON.stringify(body).slice(0, 5));
+      response.end(JSON.stringify(body).slice(5));
     });
-    await (await fetch(`${origin}/${init.target ?? ''}`, init)).text();
-  }
-  const form = (name: string, value: string): RequestInit => ({
-    method: 'POST',
-    body: new URLSearchParams({ [name]: value }).toString(),
   });
+  await (await fetch(`${origin}/${init.target ?? ''}`, init)).text();
+}
+const form = (name: string, value: string): RequestInit => ({
+  method: 'POST',
+  body: new URLSearchParams({ [name]: value }).toString(),
+});
 
-  it.each<[string, string, (secret: string) => Promise<void>]>([
-    ['refresh token', 'of an answer', (secret) => exchange({ nested: { refresh_token: secret } })],
-    [
-      'code',
-      'of a redirect',
-      (secret) => exchange({ location: `http://127.0.0.1:1/callback?state=x&code=${secret}` }),
-    ],
-    ['code', 'of a request’s address', (secret) => exchange({}, { target: `callback?code=${secret}` })],
-    ['verifier', 'of a form', (secret) => exchange({}, form('code_verifier', secret))],
-    [
-      'access token',
-      'of a header',
-      (secret) => exchange({}, { headers: { authorization: `Bearer ${secret}` } }),
-    ],
-    [
-      'client secret',
-      'of a header',
-      (secret) =>
-        exchange(
-          {},
-          { headers: { authorization: `Basic ${Buffer.from(`id:${secret}`).toString('base64')}` } },
-        ),
-    ],
-  ])('as a %s %s', async (kind, _where, send) => {
-    const secret = fresh();
-    await send(secret);
-    await expect.poll(() => secretsIn('a place', secret)).toMatchObject([{ kind }]);
-  });
+it.each<[string, string, (secret: string) => Promise<void>]>([
+  ['refresh token', 'of an answer', (secret) => exchange({ nested: { refresh_token: secret } })],
+  [
+    'code',
+    'of a redirect',
+    (secret) => exchange({ location: `http://127.0.0.1:1/callback?state=x&code=${secret}` }),
+  ],
+  ['code', 'of a request’s address', (secret) => exchange({}, { target: `callback?code=${secret}` })],
+  ['verifier', 'of a form', (secret) => exchange({}, form('code_verifier', secret))],
+  [
+    'access token',
+    'of a header',
+    (secret) => exchange({}, { headers: { authorization: `Bearer ${secret}` } }),
+  ],
+  [
+    'client secret',
+    'of a header',
+    (secret) =>
+      exchange({}, { headers: { authorization: `Basic ${Buffer.from(`id:${secret}`).toString('base64')}` } }),
+  ],
+])('a secret is learned from the wire as a %s %s', async (kind, _where, send) => {
+  const secret = fresh();
+  await send(secret);
+  await expect.poll(() => secretsIn('a place', secret)).toMatchObject([{ kind }]);
 });

@@ -90,32 +90,30 @@ test('while a user is asked to unlock the vault, other calls fail at once', asyn
   expect(watch.state.state).toBe('open');
 });
 
-describe('the listener of a guard', () => {
-  /** A guard, how its vault answers from now on, and the calls of its listener. */
-  function heard(): { guard: VaultGuard; answers: { trouble?: VaultError }; said: string[] } {
-    const answers: { trouble?: VaultError } = {};
-    const said: string[] = [];
-    const get = async (name: string): Promise<string> => {
-      throw answers.trouble ?? new MissingItem(name);
-    };
-    const vault: Vault = Object.assign(memoryVault(), { get });
-    const guard = new VaultGuard(vault, new VaultWatch(() => 0));
-    guard.listen({ answered: () => said.push('answered'), failed: () => said.push('failed') });
-    return { guard, answers, said };
-  }
+/** A guard, how its vault answers from now on, and the calls of its listener. */
+function heard(): { guard: VaultGuard; answers: { trouble?: VaultError }; said: string[] } {
+  const answers: { trouble?: VaultError } = {};
+  const said: string[] = [];
+  const get = async (name: string): Promise<string> => {
+    throw answers.trouble ?? new MissingItem(name);
+  };
+  const vault: Vault = Object.assign(memoryVault(), { get });
+  const guard = new VaultGuard(vault, new VaultWatch(() => 0));
+  guard.listen({ answered: () => said.push('answered'), failed: () => said.push('failed') });
+  return { guard, answers, said };
+}
 
-  test('is called once when the vault stops answering, and once when it resumes', async () => {
-    const { guard, answers, said } = heard();
-    answers.trouble = new VaultError('crashed', 'gone');
-    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
-    expect(said).toEqual([]);
-    delete answers.trouble;
-    await getIfAny(guard, 'a');
-    answers.trouble = new VaultError('crashed', 'gone');
-    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
-    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
-    delete answers.trouble;
-    await getIfAny(guard, 'a');
-    expect(said).toEqual(['answered', 'failed', 'answered']);
-  });
+test('the listener of a guard is called once when the vault stops answering, and once when it resumes', async () => {
+  const { guard, answers, said } = heard();
+  answers.trouble = new VaultError('crashed', 'gone');
+  await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
+  expect(said).toEqual([]);
+  delete answers.trouble;
+  await getIfAny(guard, 'a');
+  answers.trouble = new VaultError('crashed', 'gone');
+  await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
+  await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
+  delete answers.trouble;
+  await getIfAny(guard, 'a');
+  expect(said).toEqual(['answered', 'failed', 'answered']);
 });

@@ -184,27 +184,25 @@ describe('a stateless server', () => {
   });
 });
 
-describe('a declaration of a header', () => {
-  const listed = (inputSchema: unknown): number => {
-    const asking = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
-    const answer = new ParamHeaders(() => undefined).learn(asking, {
-      jsonrpc: '2.0',
-      id: 1,
-      result: { tools: [{ name: 'tool', inputSchema }] },
-    });
-    return 'result' in answer && Array.isArray(answer.result['tools']) ? answer.result['tools'].length : 0;
-  };
-  const text = { type: 'string', 'x-mcp-header': 'Region' };
-
-  it.each([
-    ['in nested properties', { properties: { a: { properties: { b: text } } } }, 1],
-    ['at the root', { ...text, properties: {} }, 0],
-    ['on a number', { properties: { a: { ...text, type: 'number' } } }, 0],
-    ['twice, but for the case', { properties: { a: text, b: { ...text, 'x-mcp-header': 'REGION' } } }, 0],
-    ['in the items of an array', { properties: { a: { items: text } } }, 0],
-  ])('is taken where the revision allows it: %s', (_what, schema, count) => {
-    expect(listed(schema)).toBe(count);
+const listed = (inputSchema: unknown): number => {
+  const asking = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
+  const answer = new ParamHeaders(() => undefined).learn(asking, {
+    jsonrpc: '2.0',
+    id: 1,
+    result: { tools: [{ name: 'tool', inputSchema }] },
   });
+  return 'result' in answer && Array.isArray(answer.result['tools']) ? answer.result['tools'].length : 0;
+};
+const text = { type: 'string', 'x-mcp-header': 'Region' };
+
+it.each([
+  ['in nested properties', { properties: { a: { properties: { b: text } } } }, 1],
+  ['at the root', { ...text, properties: {} }, 0],
+  ['on a number', { properties: { a: { ...text, type: 'number' } } }, 0],
+  ['twice, but for the case', { properties: { a: text, b: { ...text, 'x-mcp-header': 'REGION' } } }, 0],
+  ['in the items of an array', { properties: { a: { items: text } } }, 0],
+])('a declaration of a header is taken where the revision allows it: %s', (_what, schema, count) => {
+  expect(listed(schema)).toBe(count);
 });
 
 it('follows a client that falls back to the older handshake', async () => {

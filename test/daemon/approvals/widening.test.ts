@@ -138,20 +138,18 @@ describe('a permission for an account', () => {
   });
 });
 
-describe('a permission for an API key', () => {
-  it('is no wider if it ends no later, and its card shows the key', async () => {
-    const { broker, appId } = await brokerWith();
-    const { apiKeys, permissions } = broker.parts;
-    const { id } = await apiKeys.set({ endpoint, header: 'X-Key' }, 'value', { setAt: 0 });
-    const { scope: _, ...asked } = wanted;
-    const card = { command: 'allow', app: 'editor', resource: endpoint, apiKey: { header: 'X-Key' } };
-    expect(permissionRequest(broker, asked, keyPlace)).toMatchObject({ ...card, until: asked.until });
-    const held = { appId, endpoint: `key:${id}`, createdAt: 0 };
-    await permissions.set({ ...held, decision: 'allow', until: end * 1000 });
-    expect(permissionRequest(broker, { ...asked, until: end }, keyPlace)).toBeUndefined();
-    expect(widensPermission(broker, { ...asked, until: end + 1 }, keyPlace)).toBe(true);
-    await permissions.set({ ...held, decision: 'deny' });
-    const denied = { ...asked, decision: 'deny' as const };
-    expect(permissionRequest(broker, denied, keyPlace)).toMatchObject({ ...card, command: 'endDenial' });
-  });
+it('a permission for an API key is no wider if it ends no later, and its card shows the key', async () => {
+  const { broker, appId } = await brokerWith();
+  const { apiKeys, permissions } = broker.parts;
+  const { id } = await apiKeys.set({ endpoint, header: 'X-Key' }, 'value', { setAt: 0 });
+  const { scope: _, ...asked } = wanted;
+  const card = { command: 'allow', app: 'editor', resource: endpoint, apiKey: { header: 'X-Key' } };
+  expect(permissionRequest(broker, asked, keyPlace)).toMatchObject({ ...card, until: asked.until });
+  const held = { appId, endpoint: `key:${id}`, createdAt: 0 };
+  await permissions.set({ ...held, decision: 'allow', until: end * 1000 });
+  expect(permissionRequest(broker, { ...asked, until: end }, keyPlace)).toBeUndefined();
+  expect(widensPermission(broker, { ...asked, until: end + 1 }, keyPlace)).toBe(true);
+  await permissions.set({ ...held, decision: 'deny' });
+  const denied = { ...asked, decision: 'deny' as const };
+  expect(permissionRequest(broker, denied, keyPlace)).toMatchObject({ ...card, command: 'endDenial' });
 });

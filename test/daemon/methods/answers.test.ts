@@ -1,6 +1,5 @@
 /** The broker's facts in the wire's words. */
-import { describe, expect, it } from 'vitest';
-import type { Question } from '../../../src/broker/approval-requests/question.ts';
+import { expect, it } from 'vitest';
 import { explanationAnswer } from '../../../src/daemon/methods/answers.ts';
 import { approvalRequestAnswer } from '../../../src/daemon/methods/open-requests.ts';
 import { brokerRig, inWorld } from '../../broker/rig.ts';
@@ -23,22 +22,20 @@ it('a timeline shows repetitions at the time of the last one', async () => {
   expect(timeline.map(({ event, at }) => `${event} ${at}`)).toEqual(['token 1', 'token 4', 'revoke 5']);
 });
 
-describe('the host of an issuer whose second letter is Cyrillic', () => {
+it('a host with a Cyrillic letter is in its xn-- form in a question about access of a program', () => {
+  const signIn = {
+    id: 'g1',
+    issuer: 'https://l\u043egin.example',
+    account: 'bob@notes.example',
+    isKeyBound: false,
+    otherAccounts: [],
+    isAboutAccountOnly: false,
+  };
   const endpoint = 'https://notes.example/mcp';
-  const issuer = 'https://l\u043egin.example';
-  const shown = (question: Question): string | undefined =>
-    approvalRequestAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
-
-  it('stands in its xn-- form in a question about access of a program', () => {
-    const signIn = {
-      id: 'g1',
-      issuer,
-      account: 'bob@notes.example',
-      isKeyBound: false,
-      otherAccounts: [],
-      isAboutAccountOnly: false,
-    };
-    const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, signIn } as const;
-    expect(shown(question)).toBe('https://xn--lgin-55d.example');
-  });
+  const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, signIn } as const;
+  const { issuer } = approvalRequestAnswer(
+    { id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' },
+    true,
+  );
+  expect(issuer).toBe('https://xn--lgin-55d.example');
 });

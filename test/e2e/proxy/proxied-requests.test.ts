@@ -130,57 +130,55 @@ describe('a stream by a proxy', () => {
   });
 });
 
-describe('a client of the older transport', () => {
-  /** A server of that transport, whose first event names the address for messages. */
-  async function olderServer() {
-    const there = await allowedProxy({ shared });
-    const { protectedServer } = there;
-    const posted: (string | undefined)[] = [];
-    const queue: string[] = [`event: endpoint\ndata: ${protectedServer.server.base}/messages?session=7\n\n`];
-    let wake = Promise.withResolvers<void>();
-    const say = (text: string): void => {
-      queue.push(text);
-      wake.resolve();
+/** A server of that transport, whose first event names the address for messages. */
+async function olderServer() {
+  const there = await allowedProxy({ shared });
+  const { protectedServer } = there;
+  const posted: (string | undefined)[] = [];
+  const queue: string[] = [`event: endpoint\ndata: ${protectedServer.server.base}/messages?session=7\n\n`];
+  let wake = Promise.withResolvers<void>();
+  const say = (text: string): void => {
+    queue.push(text);
+    wake.resolve();
+  };
+  onTestFinished(() => say(''));
+  protectedServer.bend.answer = (answer, { status }, { method }) => {
+    if (method !== 'GET' || status !== 200) return answer;
+    return {
+      headers: { 'content-type': 'text/event-stream' },
+      async *body() {
+        for (let text = queue.shift(); text !== ''; text = queue.shift()) {
+          if (text === undefined) {
+            wake = Promise.withResolvers();
+            await wake.promise;
+          } else yield text;
+        }
+      },
     };
-    onTestFinished(() => say(''));
-    protectedServer.bend.answer = (answer, { status }, { method }) => {
-      if (method !== 'GET' || status !== 200) return answer;
-      return {
-        headers: { 'content-type': 'text/event-stream' },
-        async *body() {
-          for (let text = queue.shift(); text !== ''; text = queue.shift()) {
-            if (text === undefined) {
-              wake = Promise.withResolvers();
-              await wake.promise;
-            } else yield text;
-          }
-        },
-      };
-    };
-    protectedServer.server.on('POST', '/messages', ({ headers, body, url }) => {
-      posted.push(`${url.search} ${headers.authorization?.slice(0, 7)}`);
-      const { id, method } = JSON.parse(body) as { id?: number; method: string };
-      const result =
-        method === 'initialize'
-          ? { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'older', version: '1' } }
-          : {};
-      if (id !== undefined) say(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
-      return { status: 202 };
-    });
-    return { ...there, posted };
-  }
-
-  it('H-16: works, and stays on the proxy, though its server names an absolute URL', async () => {
-    const { proxy, posted } = await olderServer();
-    const client = new Client({ name: 'an-older-client', version: '1.0.0' });
-    // oxlint-disable-next-line typescript/no-deprecated
-    const transport = new SSEClientTransport(new URL(proxy.url));
-    onTestFinished(() => client.close());
-    await client.connect(transport);
-    expect(await client.ping()).toEqual({});
-    expect(posted.length).toBeGreaterThan(2);
-    expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
+  };
+  protectedServer.server.on('POST', '/messages', ({ headers, body, url }) => {
+    posted.push(`${url.search} ${headers.authorization?.slice(0, 7)}`);
+    const { id, method } = JSON.parse(body) as { id?: number; method: string };
+    const result =
+      method === 'initialize'
+        ? { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'older', version: '1' } }
+        : {};
+    if (id !== undefined) say(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+    return { status: 202 };
   });
+  return { ...there, posted };
+}
+
+it('H-16: a client of the older transport works, and stays on the proxy, though its server names an absolute URL', async () => {
+  const { proxy, posted } = await olderServer();
+  const client = new Client({ name: 'an-older-client', version: '1.0.0' });
+  // oxlint-disable-next-line typescript/no-deprecated
+  const transport = new SSEClientTransport(new URL(proxy.url));
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  expect(await client.ping()).toEqual({});
+  expect(posted.length).toBeGreaterThan(2);
+  expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
 });
 
 describe('the programs of a proxy', () => {

@@ -1,5 +1,5 @@
 /** The consent page, clicked in a real Chromium: once for each way that Keyturn becomes known to a server. And pages that misuse the redirect. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ground, tokenRequests } from '../../rules/ground.ts';
 import { programInBentWorld } from '../../support/bent/home.ts';
 import { html } from '../../support/bent/server.ts';
@@ -65,46 +65,44 @@ it('B-37: a click on "Deny" is told by the command, and no second page opens', a
   expect(authorizationServer.counts.codesRedeemed).toBe(0);
 });
 
-describe('a page in Chromium that has the redirect with its code', () => {
-  /** Loads it in every way but a tab of its own, and says in its title when it has tried. */
-  const misuse = (redirect: string): string => `<!doctype html><title>trying</title><body><script>
-    const redirect = ${JSON.stringify(redirect)};
-    const tries = ['iframe', 'embed'].map((name) => {
-      const element = document.createElement(name);
-      const ended = new Promise((done) => { element.onload = element.onerror = done; });
-      element.src = redirect;
-      document.body.append(element);
-      return ended;
-    });
-    tries.push(fetch(redirect, { mode: 'no-cors' }).catch(() => undefined));
-    Promise.all(tries).then(() => { document.title = 'tried'; });
-  </script>`;
-
-  it('X-5: can’t deliver it by a frame or a script, only in a tab', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    let redirect = '';
-    authorizationServer.bend.authorizeAnswer = (reply) => {
-      redirect = String(reply.headers?.['location']);
-      return html(misuse(redirect));
-    };
-    rig.person.isThere = false;
-    const asked = rig.ask();
-    asked.catch(() => undefined);
-    await rig.question('signIn');
-    const browser = await openBrowserProfile({ ca: world.ca, origins: [authorizationServer.issuer] });
-    onTestFinished(() => browser.close());
-    const { page } = browser;
-    const refused: string[] = [];
-    page.on('response', (response) => {
-      if (response.url() === redirect)
-        refused.push(`${response.request().resourceType()} ${response.status()}`);
-    });
-    await page.goto(rig.opened[0] ?? '');
-    await expect.poll(() => page.title()).toBe('tried');
-    expect(refused).toEqual(expect.arrayContaining(['document 400', 'fetch 400']));
-    expect(refused.filter((one) => !one.endsWith(' 400'))).toEqual([]);
-    expect(tokenRequests(authorizationServer)).toEqual([]);
-    expect((await page.goto(redirect))?.status()).toBe(200);
-    expect((await asked).issuer).toBe(authorizationServer.issuer);
+/** Loads it in every way but a tab of its own, and says in its title when it has tried. */
+const misuse = (redirect: string): string => `<!doctype html><title>trying</title><body><script>
+  const redirect = ${JSON.stringify(redirect)};
+  const tries = ['iframe', 'embed'].map((name) => {
+    const element = document.createElement(name);
+    const ended = new Promise((done) => { element.onload = element.onerror = done; });
+    element.src = redirect;
+    document.body.append(element);
+    return ended;
   });
+  tries.push(fetch(redirect, { mode: 'no-cors' }).catch(() => undefined));
+  Promise.all(tries).then(() => { document.title = 'tried'; });
+</script>`;
+
+it('X-5: a page can’t deliver a redirect with its code by a frame or a script, only in a tab', async () => {
+  const { rig, world, authorizationServer } = await ground();
+  let redirect = '';
+  authorizationServer.bend.authorizeAnswer = (reply) => {
+    redirect = String(reply.headers?.['location']);
+    return html(misuse(redirect));
+  };
+  rig.person.isThere = false;
+  const asked = rig.ask();
+  asked.catch(() => undefined);
+  await rig.question('signIn');
+  const browser = await openBrowserProfile({ ca: world.ca, origins: [authorizationServer.issuer] });
+  onTestFinished(() => browser.close());
+  const { page } = browser;
+  const refused: string[] = [];
+  page.on('response', (response) => {
+    if (response.url() === redirect)
+      refused.push(`${response.request().resourceType()} ${response.status()}`);
+  });
+  await page.goto(rig.opened[0] ?? '');
+  await expect.poll(() => page.title()).toBe('tried');
+  expect(refused).toEqual(expect.arrayContaining(['document 400', 'fetch 400']));
+  expect(refused.filter((one) => !one.endsWith(' 400'))).toEqual([]);
+  expect(tokenRequests(authorizationServer)).toEqual([]);
+  expect((await page.goto(redirect))?.status()).toBe(200);
+  expect((await asked).issuer).toBe(authorizationServer.issuer);
 });

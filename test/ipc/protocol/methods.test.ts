@@ -66,23 +66,21 @@ test.each([
   expect(methods[method].params.safeParse(params).success).toBe(false);
 });
 
-describe('a message', () => {
-  const parse = (text: string | Buffer) => parseMessage(Buffer.from(text));
+const parse = (text: string | Buffer) => parseMessage(Buffer.from(text));
 
-  test.each([
-    '[]',
-    '[{"jsonrpc":"2.0","id":1,"method":"status"}]',
-    '{}',
-    '{"jsonrpc":"1.0","id":1,"method":"a"}',
-    '{"jsonrpc":"2.0","id":null,"method":"a"}',
-    '{"jsonrpc":"2.0","id":1.5,"method":"a"}',
-    '{"jsonrpc":"2.0","id":1,"method":5}',
-    '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
-    '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
-    `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
-  ])('is refused as invalid: %s', (text) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
-  });
+test.each([
+  '[]',
+  '[{"jsonrpc":"2.0","id":1,"method":"status"}]',
+  '{}',
+  '{"jsonrpc":"1.0","id":1,"method":"a"}',
+  '{"jsonrpc":"2.0","id":null,"method":"a"}',
+  '{"jsonrpc":"2.0","id":1.5,"method":"a"}',
+  '{"jsonrpc":"2.0","id":1,"method":5}',
+  '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
+  '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
+  `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
+])('a message is refused as invalid: %s', (text) => {
+  expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
 });
 
 describe('an error on the wire', () => {

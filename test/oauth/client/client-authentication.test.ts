@@ -48,18 +48,16 @@ function assertion(index = 0) {
 
 const pssSalt = { padding: 6, saltLength: 32 };
 
-describe('client_secret_basic', () => {
-  const basic = async (clientId: string, secret: string): Promise<string> => {
-    await request({ clientId, tokenEndpointAuthMethod: 'client_secret_basic' }, secret);
-    const header = String(site.asked.at(-1)?.headers['authorization']);
-    return Buffer.from(header.replace(/^Basic /, ''), 'base64').toString();
-  };
+const basic = async (clientId: string, secret: string): Promise<string> => {
+  await request({ clientId, tokenEndpointAuthMethod: 'client_secret_basic' }, secret);
+  const header = String(site.asked.at(-1)?.headers['authorization']);
+  return Buffer.from(header.replace(/^Basic /, ''), 'base64').toString();
+};
 
-  it('W-7: escapes only the characters that a decoder would change, and the colon', async () => {
-    const plain = 'aZ09-._~/=!*()$&,;@?#[]{}|^"<>\\`\'';
-    expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
-    expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
-  });
+it('W-7: client_secret_basic escapes only the characters that a decoder would change, and the colon', async () => {
+  const plain = 'aZ09-._~/=!*()$&,;@?#[]{}|^"<>\\`\'';
+  expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
+  expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
 });
 
 describe('private_key_jwt', () => {

@@ -29,19 +29,17 @@ async function unlocked(folder = newPlace()): Promise<PassphraseVault> {
   return vault;
 }
 
-describe('with the root key in the keychain', () => {
-  vaultContract('sealed-file', () => sealedVault(newPlace(), memoryKeychain()));
+vaultContract('sealed-file', () => sealedVault(newPlace(), memoryKeychain()));
 
-  test('one file an item, and only the root key and `newest` in the keychain', async () => {
-    const [folder, keychain] = [newPlace(), memoryKeychain()];
-    const vault = sealedVault(folder, keychain);
-    for (const name of ['a', 'b', 'newest']) await vault.set(name, 'x');
-    expect(readdirSync(folder)).toEqual(['a', 'b']);
-    expect([...keychain.items.keys()]).toEqual(['root', 'newest']);
-    await vault.destroy([]);
-    expect(existsSync(folder)).toBe(false);
-    expect(keychain.items.size).toBe(0);
-  });
+test('one file an item, and only the root key and `newest` in the keychain', async () => {
+  const [folder, keychain] = [newPlace(), memoryKeychain()];
+  const vault = sealedVault(folder, keychain);
+  for (const name of ['a', 'b', 'newest']) await vault.set(name, 'x');
+  expect(readdirSync(folder)).toEqual(['a', 'b']);
+  expect([...keychain.items.keys()]).toEqual(['root', 'newest']);
+  await vault.destroy([]);
+  expect(existsSync(folder)).toBe(false);
+  expect(keychain.items.size).toBe(0);
 });
 
 describe('the passphrase', () => {
