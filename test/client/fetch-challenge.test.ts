@@ -3,10 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { type Reply, startHttp, startFetch, bearers, methodsOf, insufficient } from './fetch-rig.ts';
 
 describe('a challenge', () => {
-  test('of 401 has the token refused, and the request sent again with the next', async () => {
-    const header = 'Bearer error="invalid_token", resource_metadata="https://a.example/x"';
+  test.each([
+    [401, 'Bearer error="invalid_token", resource_metadata="https://a.example/x"'],
+    [302, 'Cloudflare-Access resource_metadata="https://a.example/x"'],
+  ])('with %i has the token refused, and the request sent again with the next', async (status, header) => {
+    const headers = { location: '/sign-in', 'www-authenticate': header };
     const { origin, seen } = await startHttp(({ authorization }) =>
-      authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': header }] : [200],
+      authorization === 'Bearer secret-1' ? [status, headers] : [200],
     );
     const { authorized, calls, resource } = await startFetch(origin, { interaction: 'allow', scope: 'read' });
     const response = await authorized(resource, { method: 'POST', body: new URLSearchParams({ a: 'b' }) });

@@ -232,13 +232,19 @@ function requireKnownType(token: TokenResult): TokenResult {
 /** RFC 6750 §3.1: only `insufficient_scope` says that another token would help a 403. */
 const insufficientScope = /\berror\s*=\s*(?:"insufficient_scope"|insufficient_scope\b)/i;
 
-/** What of a response is a challenge: any 401, and a 403 for want of scope. Never a 400. */
+/**
+ * What of a response is a challenge: any 401, a gateway's redirect that names the metadata, and a 403 for want of scope.
+ * Never a 400.
+ */
 function challengeOf(response: Response): Challenge | undefined {
   const header = response.headers.get('www-authenticate');
   const wwwAuthenticate = header !== null && header.length <= maxLength.challenge ? header : undefined;
   if (response.status === 401) {
     return wwwAuthenticate === undefined ? { status: 401 } : { status: 401, wwwAuthenticate };
   }
-  if (response.status !== 403 || wwwAuthenticate === undefined) return undefined;
+  if (wwwAuthenticate === undefined) return undefined;
+  const isByGateway = redirectStatuses.has(response.status) && /\bresource_metadata\b/i.test(wwwAuthenticate);
+  if (isByGateway) return { status: 401, wwwAuthenticate };
+  if (response.status !== 403) return undefined;
   return insufficientScope.test(wwwAuthenticate) ? { status: 403, wwwAuthenticate } : undefined;
 }

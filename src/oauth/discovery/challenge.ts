@@ -212,8 +212,9 @@ function namesMetadata(header: string): boolean {
 }
 
 /**
- * The Bearer challenge of a header; without one, the DPoP challenge (RFC 9449 §7.1), whose parameters mean the same. Of
- * several, the first that names metadata counts, else the first; parameters that it lacks come from the others.
+ * The Bearer challenge of a header; without one, the DPoP challenge (RFC 9449 §7.1), whose parameters mean the same;
+ * without both, one that names metadata (as `Cloudflare-Access`). Of several, the first that names metadata counts, else
+ * the first; parameters that it lacks come from the others.
  */
 export function bearerChallenge(header: string): BearerChallenge | undefined {
   const strict = readStrictly(header);
@@ -222,7 +223,8 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
     : strict.challenges;
   const ofBearer = found.filter(({ scheme }) => scheme === 'bearer');
   const ofDpop = found.filter(({ scheme }) => scheme === 'dpop');
-  const bearers = ofBearer.length > 0 ? ofBearer : ofDpop;
+  const naming = found.filter(({ parameters }) => parameters.has('resource_metadata'));
+  const bearers = [ofBearer, ofDpop].find(({ length }) => length > 0) ?? naming;
   const parameters = merged(bearers);
   // `resource_metadata=` without a value has the form of a token68.
   const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);

@@ -180,7 +180,9 @@ async function headOf(
   // RFC 9110 §15.6.2: 501 says that the server doesn't support the method, so it isn't temporary.
   if (isTransient(reply.status) && reply.status !== 501)
     throw unreachableReply(http, reply, outgoing, unreachable);
-  return reply;
+  // A gateway (Cloudflare Access) redirects to its page, and names the metadata beside it: that is a 401.
+  const isRedirect = reply.status >= 300 && reply.status < 400;
+  return isRedirect && namesMetadata(challengeIn(reply)) ? { ...reply, status: 401 } : reply;
 }
 
 /** MCP, Session Management: an open server may have begun a session, which nothing needs. */
@@ -209,6 +211,10 @@ function isSamePlace(one: string, other: string): boolean {
 }
 
 /** Versioning 3: a 403 may contain the challenge too. With another status the header is ignored. */
-function challengeOf({ status, headers }: HttpReply): BearerChallenge | undefined {
-  return demandsAuthorization(status) ? bearerChallenge(headers.get('www-authenticate') ?? '') : undefined;
+function challengeOf(reply: HttpReply): BearerChallenge | undefined {
+  return demandsAuthorization(reply.status) ? challengeIn(reply) : undefined;
+}
+
+function challengeIn({ headers }: HttpReply): BearerChallenge | undefined {
+  return bearerChallenge(headers.get('www-authenticate') ?? '');
 }

@@ -228,16 +228,10 @@ describe('bearerChallenge', () => {
     expect(bearerChallenge(header)).toEqual({ resourceMetadata: metadata, error: 'invalid_token' });
   });
 
-  it('prefers the challenge that names the metadata', () => {
-    expect(bearerChallenge('Bearer realm="x", Bearer resource_metadata="https://server.example/m"')).toEqual({
-      resourceMetadata: 'https://server.example/m',
-    });
-  });
-
-  it('finds no Bearer challenge without the scheme', () => {
-    expect(
-      bearerChallenge('Digest resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
-    ).toBeUndefined();
+  it('finds no challenge of another scheme unless it names the metadata', () => {
+    expect(bearerChallenge('Digest realm="x", Basic realm="Bearer scope=a"')).toBeUndefined();
+    const header = `Basic realm="x", Cloudflare-Access resource_metadata="${metadata}"`;
+    expect(bearerChallenge(header)).toEqual({ resourceMetadata: metadata });
   });
 
   it.each([

@@ -85,9 +85,18 @@ describe('probe', () => {
   });
 
   it('a page that a redirect leads to does not count as the endpoint', async () => {
-    site.lay('/mcp', { status: 302, headers: { location: '/sign-in' } });
-    site.lay('/sign-in', { body: '<html>' });
+    const location = '/sign-in';
+    site.lay('/mcp', { status: 302, headers: { ...challenge, location } });
+    site.lay(location, { body: '<html>' });
     expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
+    // Unless a challenge beside it names the metadata, as that of Cloudflare Access does.
+    const named = {
+      location,
+      'www-authenticate': 'Cloudflare-Access resource_metadata="https://a.example/m"',
+    };
+    site.lay('/mcp', { status: 302, headers: named });
+    const found = { status: 401, challenge: { resourceMetadata: 'https://a.example/m' } };
+    expect(await probe(endpoint, site.http)).toEqual(found);
   });
 
   it('tries the other spelling of a final slash if no authorization is asked for', async () => {
