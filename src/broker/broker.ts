@@ -23,7 +23,7 @@ import { findDestination, requireSignIn } from './destination/destination.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
 import type { UrlAction, UrlRequest } from './shown-urls.ts';
-import { dropWithoutCompany } from './sign-in/company-session.ts';
+import { dropWithoutCompany } from './sign-in/unattended/company-session.ts';
 import { SignInRuns } from './sign-in/sign-in-runs.ts';
 import { TokenRequests } from './token-requests.ts';
 

@@ -21,7 +21,7 @@ import { Permissions } from './records/permission.ts';
 import type { Records } from './records/records.ts';
 import { Registrations } from './records/registrations.ts';
 import type { AccessPause } from './refusals/access-pause.ts';
-import { AssertionSources } from './sign-in/assertion-sources.ts';
+import { AssertionSources } from './sign-in/unattended/assertion-sources.ts';
 import { RefusedPrompts } from './sign-in/page-options.ts';
 import { AuthorizationServers } from './tokens/authorization-servers.ts';
 import { Refresher } from './tokens/refresher.ts';

@@ -15,7 +15,7 @@ import { RegistrationRequired, requireRegistrationIssuer } from '../../oauth/cli
 import { selectScope, union, withoutOfflineAccess, withOfflineAccess } from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { companySignIn, wasCompanySignInRevoked } from '../records/company.ts';
-import { CompanySignInNeeded } from './company-session.ts';
+import { CompanySignInNeeded } from './unattended/company-session.ts';
 import { withLessOffline } from './asked-scope.ts';
 import { storeConfirmed, storeUnattended } from './issued-tokens.ts';
 import { findDestination, exceptionsAt, requireSignIn } from '../destination/destination.ts';
@@ -29,7 +29,7 @@ import { pageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
-import { requestUnattended, unattendedRecord } from './unattended.ts';
+import { requestUnattended, unattendedRecord } from './unattended/unattended.ts';
 
 /** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
 export async function runSignIn(

@@ -23,7 +23,7 @@ export interface AccessToken {
   readonly scope: readonly string[];
   /** The key that it is bound to; absent for a Bearer token. */
   readonly dpopKey?: DpopKey;
-  /** The ID token that came with it. A secret that goes to its own issuer only (sign-in/company-session.ts). */
+  /** The ID token that came with it. A secret for its own issuer only (sign-in/unattended/company-session.ts). */
   readonly idToken?: string;
   /** What the audit log calls it; absent until the log has the home's root key. */
   fingerprint?: string | undefined;

@@ -8,12 +8,12 @@
  * a pipe.
  */
 import { createHash } from 'node:crypto';
-import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
-import { keyedMutex } from '../../base/mutex.ts';
-import { readSecretFile } from '../../base/system/secret-file.ts';
-import { commandWords, readSecretFromCommand } from '../../base/system/secret-from-command.ts';
-import { refusedUntil } from '../refusals/refresh-refusals.ts';
+import { KeyturnError, quoted } from '../../../base/errors.ts';
+import type { Reason } from '../../../base/errors.ts';
+import { keyedMutex } from '../../../base/mutex.ts';
+import { readSecretFile } from '../../../base/system/secret-file.ts';
+import { commandWords, readSecretFromCommand } from '../../../base/system/secret-from-command.ts';
+import { refusedUntil } from '../../refusals/refresh-refusals.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
 const maxLength = 64 * 1024;

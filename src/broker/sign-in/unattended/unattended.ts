@@ -4,19 +4,19 @@
  * Invariant: used only where the user entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
-import type { BrokerParts } from '../parts.ts';
-import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
-import type { DpopKey } from '../../oauth/client/dpop-key.ts';
-import type { Http } from '../../oauth/base/http.ts';
-import { discoverIdentityProvider, requestByIdentity } from '../../oauth/grants/id-jag.ts';
-import type { IdentityRequest } from '../../oauth/grants/id-jag.ts';
-import type { Exceptions } from '../../oauth/base/exceptions.ts';
-import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
-import type { Destination } from '../destination/destination.ts';
-import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
-import { serverTime } from '../../oauth/base/server-clock.ts';
-import { companySignIn } from '../records/company.ts';
+import type { BrokerParts } from '../../parts.ts';
+import { requestClientCredentials } from '../../../oauth/grants/client-credentials.ts';
+import type { DpopKey } from '../../../oauth/client/dpop-key.ts';
+import type { Http } from '../../../oauth/base/http.ts';
+import { discoverIdentityProvider, requestByIdentity } from '../../../oauth/grants/id-jag.ts';
+import type { IdentityRequest } from '../../../oauth/grants/id-jag.ts';
+import type { Exceptions } from '../../../oauth/base/exceptions.ts';
+import type { TokenResponse } from '../../../oauth/grants/token.ts';
+import { redeemWorkloadAssertion } from '../../../oauth/grants/workload.ts';
+import type { Destination } from '../../destination/destination.ts';
+import type { RegistrationRecord, Registrations } from '../../records/registrations.ts';
+import { serverTime } from '../../../oauth/base/server-clock.ts';
+import { companySignIn } from '../../records/company.ts';
 import { companyIdToken, CompanySignInNeeded } from './company-session.ts';
 import type { IdTokenUse } from './assertion-sources.ts';
 

@@ -4,15 +4,15 @@
  * Invariant: it is in memory only. One that is about to expire is never used: the provider is asked for another one by
  * the sign-in's refresh token, and decides each time.
  */
-import type { BrokerParts } from '../parts.ts';
+import type { BrokerParts } from '../../parts.ts';
 import { z } from 'zod';
-import { KeyturnError, shellWord } from '../../base/errors.ts';
-import { jwtPart } from '../../oauth/base/json-object.ts';
-import { companySignIn, isSignedInAt, providerOf } from '../records/company.ts';
-import type { CompanyRecords } from '../records/company.ts';
-import type { SignIn } from '../records/sign-in.ts';
-import type { Refresher } from '../tokens/refresher.ts';
-import { fullScope } from '../tokens/token-cache.ts';
+import { KeyturnError, shellWord } from '../../../base/errors.ts';
+import { jwtPart } from '../../../oauth/base/json-object.ts';
+import { companySignIn, isSignedInAt, providerOf } from '../../records/company.ts';
+import type { CompanyRecords } from '../../records/company.ts';
+import type { SignIn } from '../../records/sign-in.ts';
+import type { Refresher } from '../../tokens/refresher.ts';
+import { fullScope } from '../../tokens/token-cache.ts';
 
 /** The provider has no sign-in of the user, or it is over. */
 export class CompanySignInNeeded extends KeyturnError {
