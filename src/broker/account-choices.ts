@@ -19,7 +19,7 @@ import { askUser } from './approval-requests/approval-requests.ts';
 import { namesAnySignIn, namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
-import * as refusals from './refusals/refusals.ts';
+import { askedTooSoon } from './refusals/permission-refusals.ts';
 
 export class AccountChoices {
   readonly #parts: BrokerParts;
@@ -78,7 +78,7 @@ export class AccountChoices {
     const { apps } = this.#parts;
     const appName = apps.nameOf(appId);
     const retryAfter = this.#pauses.left(appId);
-    if (retryAfter > 0) throw refusals.askedTooSoon(appName, retryAfter);
+    if (retryAfter > 0) throw askedTooSoon(appName, retryAfter);
     const appProcess = process?.currentFacts();
     const proxied = apps.isProxied(appId) || undefined;
     const question = { kind: 'choice', appId, appName, endpoint, accounts, appProcess, proxied } as const;

@@ -16,7 +16,7 @@ import { apiKeyTarget } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 import { refusalAtDeadline } from './refusals/pending-refusals.ts';
-import { apiKeyRejected, noApiKey } from './refusals/refusals.ts';
+import { apiKeyRejected, noApiKey } from './refusals/permission-refusals.ts';
 
 interface ApiKeyRequest {
   readonly endpoint: string;

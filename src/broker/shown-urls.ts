@@ -17,7 +17,7 @@ import type { Verdict } from './approval-requests/answer.ts';
 import { askUser } from './approval-requests/approval-requests.ts';
 import type { AppProcess } from './approval-requests/app-process.ts';
 import { apiKeyTarget } from './records/api-key.ts';
-import { askedTooSoon } from './refusals/refusals.ts';
+import { askedTooSoon } from './refusals/permission-refusals.ts';
 
 export interface UrlRequest {
   readonly appId: string;

@@ -22,7 +22,7 @@ import { carriedOver } from '../records/permission.ts';
 import type { AsRead, WantedPermission, Permission } from '../records/permission.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
-import { askedTooSoon, apiKeyInstead } from '../refusals/refusals.ts';
+import { askedTooSoon, apiKeyInstead } from '../refusals/permission-refusals.ts';
 import { RequestWaits } from './request-waits.ts';
 import { chooseSignIn } from './sign-in-choice.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';

@@ -11,7 +11,7 @@ import { cliAppId } from '../records/app.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isDenied } from '../records/permission.ts';
 import type { WantedPermission, Permission, AppAtEndpoint } from '../records/permission.ts';
-import * as refusals from '../refusals/refusals.ts';
+import * as refusals from '../refusals/permission-refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
 
 /**

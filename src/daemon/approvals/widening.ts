@@ -12,7 +12,7 @@ import { apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
-import { noApiKey } from '../../broker/refusals/refusals.ts';
+import { noApiKey } from '../../broker/refusals/permission-refusals.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { formatScope, isWithin, parseScope, union } from '../../oauth/base/scope.ts';

@@ -1,6 +1,6 @@
 /** The methods by which an app gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
-import { noApiKey } from '../../broker/refusals/refusals.ts';
+import { noApiKey } from '../../broker/refusals/permission-refusals.ts';
 import type { AppChallenge, HandedApiKey, HandedToken, TokenRequest } from '../../broker/request.ts';
 import { isApiKeyTarget, apiKeyTarget } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';

@@ -4,8 +4,6 @@ import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { openWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
 
-const hour = 3_600_000;
-
 /** Two sign-ins of one user at one issuer, which keeps a single authorization for both unless told otherwise. */
 async function siblings({ sharesGrants = true } = {}) {
   const world = await openWorld({ sharesGrants });
@@ -22,7 +20,7 @@ async function siblings({ sharesGrants = true } = {}) {
 
 it('a sign-in that ended with a revoked one names it and its time, without a page', async () => {
   const { rig, other } = await siblings();
-  rig.clock.advance(hour);
+  rig.clock.advance(3_600_000);
   const refused = await refusal(rig.ask({ account: 'home' }));
   expect(refused).toMatchObject({
     reason: 'login_required',
