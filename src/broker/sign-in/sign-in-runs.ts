@@ -3,7 +3,7 @@
  *
  * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if an app still waits for it
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
- * next one waits. When the user signs in, waiting pages for that endpoint are withdrawn.
+ * next one waits. While the user signs in, none opens for that endpoint and account, and one that has is withdrawn.
  */
 import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
@@ -26,12 +26,10 @@ export class SignInRuns {
   readonly #parts: BrokerParts;
   readonly #runs = new SharedWork<SignIn>();
   readonly pages: PageQueue;
-  /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
-  readonly #cancelAutomatic = new Map<string, AbortController>();
+  /** Automatic sign-ins that end when the user signs in, by endpoint and account. `run`: the user may join it. */
+  readonly #automatic = new Map<string, { readonly end: AbortController; readonly run?: string }>();
   /** The user's sign-ins under way, by endpoint and account; each ends without an error. */
   readonly #userSignIns = new Map<string, Promise<unknown>>();
-  /** The user's sign-ins with a new client: automatic ones wait for them, since their page would show an error. */
-  readonly #reRegistering = new Set<string>();
   /** Endpoints whose last sign-in came back as another account than was meant. */
   readonly #wrongAccount = new Set<string>();
 
@@ -60,29 +58,29 @@ export class SignInRuns {
 
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the sign-in again. */
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<SignIn> {
-    const key = keyOf(asked.endpoint, asked.account);
-    if (!asked.isUnattended && this.#reRegistering.has(key)) {
-      await untilAborted(this.#userSignIns.get(key) ?? Promise.resolve(), caller);
-      throw notNeeded(asked.endpoint);
+    const { endpoint, account, isUnattended } = asked;
+    const underWay = (label?: string) => this.#userSignIns.get(keyOf(endpoint, label));
+    const byUser = underWay(account) ?? underWay();
+    if (byUser && !isUnattended) {
+      await untilAborted(byUser, caller);
+      throw notNeeded(endpoint);
     }
     const request = { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } } as const;
-    return this.#runs.join(
-      keyOfAutomatic(asked),
-      (signal, isAwaited) => this.#inTurn(key, request, signal, isAwaited),
-      caller,
-    );
+    const run = keyOfAutomatic(asked);
+    return this.#runs.join(run, (signal, isAwaited) => this.#inTurn(run, request, signal, isAwaited), caller);
   }
 
   async #inTurn(
-    key: string,
+    run: string,
     request: SignInRequest,
     signal: AbortSignal,
     isAwaited: () => boolean,
   ): Promise<SignIn> {
-    const { endpoint } = request;
-    const ownEnd = new AbortController();
-    this.#cancelAutomatic.set(key, ownEnd);
-    const either = AbortSignal.any([signal, ownEnd.signal]);
+    const { endpoint, account, onlyFor } = request;
+    const key = keyOf(endpoint, account);
+    const own = { end: new AbortController(), run: onlyFor === undefined ? run : undefined };
+    this.#automatic.set(key, own);
+    const either = AbortSignal.any([signal, own.end.signal]);
     const turn: OnPage = (work) =>
       this.pages.run(
         endpoint,
@@ -97,30 +95,37 @@ export class SignInRuns {
     try {
       return await this.#signIn(request, turn, either);
     } finally {
-      if (this.#cancelAutomatic.get(key) === ownEnd) this.#cancelAutomatic.delete(key);
+      if (this.#automatic.get(key) === own) this.#automatic.delete(key);
     }
   }
 
   /**
    * On purpose: no turn to wait for. While the Keyturn app runs, a sign-in belongs to who started it: nobody joins
-   * another's, because only its starter gets its address. Elsewhere equal requests share one.
+   * another's, because only its starter gets its address. Elsewhere equal requests share one, and one that names neither
+   * scopes nor an issuer joins the open page of an app.
    */
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<SignIn> {
     // Two spellings of one endpoint are one sign-in.
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isKeyturnApp ? plain : { ...plain, starter: undefined };
-    const key = `user ${JSON.stringify(shared)}`;
-    const page = this.#runs.has(key) ? this.#pageOf(asked) : undefined;
+    const own = `user ${JSON.stringify(shared)}`;
+    const open = this.#pageOf(asked);
+    const forApp =
+      open?.starter?.by === 'app' && this.#automatic.get(keyOf(open.endpoint, open.account))?.run;
+    const key = forApp || own;
+    const page = this.#runs.has(key) ? open : undefined;
     // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
     if (isNewClient || (page?.ifForgotten === 'register' && !this.#runs.isAwaited(key))) page?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     const start = (signal: AbortSignal): Promise<SignIn> => this.#noted(request, signal);
     const isJoining = this.#runs.has(key);
     const run = this.#runs.join(key, start, caller);
-    if (isNewClient) this.#holdAutomatic(asked);
+    // The page of an app there shows an error too: its request goes on with what the user's sign-in brings.
+    if (isNewClient) this.#endAutomatic(asked);
     return run.catch((error: unknown) => {
-      // The time of the other caller's page is over: this caller gets a new page.
-      if (isJoining && error instanceof PageTimedOut) return this.#runs.join(key, start, caller);
+      const isOver = error instanceof PageTimedOut || (forApp && reasonOf(error) === 'conflict');
+      // The other caller's page is over: this caller gets a new page.
+      if (isJoining && isOver) return this.#runs.join(own, start, caller);
       throw error;
     });
   }
@@ -128,47 +133,47 @@ export class SignInRuns {
   #noted(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
     const key = keyOf(request.endpoint, request.account);
     const run = this.#atOnce(request, signal);
-    const end = (): void => {
-      if (this.#userSignIns.get(key) !== own) return;
-      this.#userSignIns.delete(key);
-      this.#reRegistering.delete(key);
-    };
-    const own = run.catch(() => undefined).finally(end);
+    const own = run
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#userSignIns.get(key) === own) this.#userSignIns.delete(key);
+      });
     this.#userSignIns.set(key, own);
     return run;
   }
 
-  /** The page of an app there shows an error too: its request goes on with what the user's sign-in brings. */
-  #holdAutomatic({ endpoint, account }: UserSignIn): void {
-    const key = keyOf(endpoint, account);
-    if (!this.#userSignIns.has(key)) return;
-    this.#reRegistering.add(key);
-    this.#cancelAutomatic.get(key)?.abort(notNeeded(endpoint));
+  #endAutomatic({ endpoint, account }: Pick<SignInRequest, 'endpoint' | 'account'>): void {
+    this.#automatic.get(keyOf(endpoint, account))?.end.abort(notNeeded(endpoint));
   }
 
-  #pageOf({ endpoint, account, method, starter }: UserSignIn): PageQuestion | undefined {
+  #pageOf(asked: UserSignIn): PageQuestion | undefined {
+    const { endpoint, query = '', account, method, starter } = asked;
     const { isKeyturnApp, approvalRequests } = this.#parts;
-    const isOwn = (page: PageQuestion): boolean =>
-      isKeyturnApp
-        ? starter?.by === 'command' && isStartedBy(page, starter.connection)
-        : page.starter?.by !== 'app';
+    const isSame = (page: PageQuestion): boolean => {
+      if (isKeyturnApp || page.starter?.by !== 'app') {
+        const isOwn = starter?.by === 'command' && isStartedBy(page, starter.connection);
+        return page.account === account && (isOwn || !isKeyturnApp);
+      }
+      const { isNewClient, scope, issuer } = asked;
+      if (isNewClient || scope || issuer !== undefined) return false;
+      // Who names no account takes the one that the app waits for.
+      return account === undefined || page.account === account;
+    };
     return approvalRequests
       .list()
       .flatMap(({ question }) => (question.kind === 'signIn' ? [question] : []))
       .find(
         (page) =>
           page.endpoint === endpoint &&
-          page.account === account &&
+          (page.query ?? '') === query &&
           (page.startUrl !== undefined) === (method === 'browser') &&
-          isOwn(page),
+          isSame(page),
       );
   }
 
   async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
     const signIn = await this.#signIn(request, (work) => work(nothing, nothing), signal);
-    for (const account of [undefined, signIn.account]) {
-      this.#cancelAutomatic.get(keyOf(request.endpoint, account))?.abort(notNeeded(request.endpoint));
-    }
+    for (const account of [undefined, signIn.account]) this.#endAutomatic({ ...request, account });
     return signIn;
   }
 

@@ -58,7 +58,7 @@ export const command = defineCommand(
     },
     about: 'Sign in to an MCP server. Opens your browser, and prints the address too.',
     notes: [
-      'If the same sign-in waits already, a second login joins it. With --new-client both continue on a page of the new client.',
+      'A login joins an equal sign-in that waits, an app’s too. With --new-client both continue on a page of the new client.',
       "--device and --paste are for machines that your browser can't reach, over ssh for example.",
     ],
     examples: [
@@ -131,8 +131,9 @@ async function startSignIn(connection: Connection, request: ParamsOf<'signIn.sta
 /** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
 async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
-  const { resource, account, method = 'browser' } = request;
-  const { earlier, joined } = await questionsBefore(connection, { resource, account, method });
+  const { resource, account, method = 'browser', scope, issuer } = request;
+  const isNarrower = scope !== undefined || issuer !== undefined;
+  const { earlier, joined } = await questionsBefore(connection, { resource, account, method, isNarrower });
   const onPage = (id: string): void => {
     // A second page replaces the first, e.g. after the server had forgotten our registration.
     reading?.abort();

@@ -128,6 +128,8 @@ interface SignIn {
   readonly resource: string;
   readonly account: string | undefined;
   readonly method: 'browser' | 'paste' | 'device';
+  /** It names scopes or an issuer: the page of an app doesn't. */
+  readonly isNarrower: boolean;
 }
 
 /** Ids of what waits for the user at this moment; `joined`: the sign-in that an equal one joins. */
@@ -143,13 +145,14 @@ export async function questionsBefore(
   return { earlier, joined: joined?.id };
 }
 
-function isEqual(question: Question, { resource, account = '', method }: SignIn): boolean {
+function isEqual(question: Question, { resource, account = '', method, isNarrower }: SignIn): boolean {
   const isBrowser = question.startUrl !== undefined;
+  const isForApp = question.startedBy === 'app';
   return (
     question.kind === (method === 'device' ? 'device' : 'signIn') &&
-    question.startedBy !== 'app' &&
+    !(isForApp && isNarrower) &&
     isSameEndpoint(question.resource, resource) &&
-    (question.account ?? '') === account &&
+    ((question.account ?? '') === account || (isForApp && account === '')) &&
     (method === 'device' || isBrowser === (method === 'browser'))
   );
 }

@@ -238,4 +238,20 @@ describe('a sign-in that the user starts', () => {
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
+
+  it('is one with what an app waits for, whichever came first', async () => {
+    for (const order of [['ask', 'login'] as const, ['login', 'ask'] as const]) {
+      const rig = await allowed();
+      rig.person.isThere = false;
+      const done: Promise<unknown>[] = [];
+      for (const step of order) {
+        done.push(rig[step]());
+        await rig.question('signIn');
+      }
+      await turnOfEvents();
+      await world.signIn(rig.pages[0] ?? '');
+      await Promise.all(done);
+      expect(rig.pages, order[0]).toHaveLength(1);
+    }
+  });
 });

@@ -32,7 +32,7 @@ describe('a login', () => {
     url: `${origin}/authorize`,
     startUrl: 'http://127.0.0.1:1/x',
   };
-  const signIn = { resource, account: undefined, method: 'browser' } as const;
+  const signIn = { resource, account: undefined, method: 'browser', isNarrower: false } as const;
 
   it('shows the page of an equal sign-in that waits, and the way past an error there', async () => {
     const broker = brokerWith(
@@ -87,13 +87,13 @@ describe('a login', () => {
     }
   });
 
-  it('joins no sign-in of an app, of another way or, while the app runs, of anybody', async () => {
+  it('joins an app’s if it names no more, none of another way and, while the app runs, nobody’s', async () => {
     const { startUrl: _none, ...elsewhere } = waiting;
-    const broker = brokerWith(
-      { id: 'aaaaaaaa', ...waiting, startedBy: 'app' },
-      { id: 'bbbbbbbb', ...elsewhere },
-    );
-    expect((await questionsBefore(broker, signIn)).joined).toBeUndefined();
+    const forApp = { id: 'aaaaaaaa', ...waiting, startedBy: 'app', account: 'work' };
+    const broker = brokerWith(forApp, { id: 'bbbbbbbb', ...elsewhere });
+    expect((await questionsBefore(broker, signIn)).joined).toBe('aaaaaaaa');
+    for (const other of [{ account: 'home' }, { isNarrower: true }])
+      expect((await questionsBefore(broker, { ...signIn, ...other })).joined).toBeUndefined();
     const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['keyturn-app'] };
     expect((await questionsBefore(desk, signIn)).joined).toBeUndefined();
   });
