@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { exitCodes, reasons } from '../../src/base/errors.ts';
 import { html, redirectTo, type Answer } from '../support/bent/server.ts';
-import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests, words } from './ground.ts';
+import { askTwice, callbackOf, enter, followed, ground, parameter, refused } from './ground.ts';
+import { tokenRequests, words } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 /** A sign-in whose page is open and unvisited. */
@@ -127,44 +128,34 @@ describe('the authorization request', () => {
     expect(new Set(verifiers).size).toBe(2);
   });
 
-  it('B-14 I-1: sends the same resource for authorization, code and refresh', async () => {
-    const { rig, authorizationServer, protectedServer } = await ground();
-    const resource = `${protectedServer.url}/`;
-    protectedServer.settings.resource = resource;
-    await rig.ask();
-    rig.clock.advance(3_600_000);
-    await rig.ask();
-    expect(parameter(rig.pages[0], 'resource')).toBe(resource);
-    const requests = tokenRequests(authorizationServer);
-    expect(requests.map(({ form }) => form.get('grant_type'))).toEqual([
-      'authorization_code',
-      'refresh_token',
-    ]);
-    expect(requests.map(({ form }) => form.getAll('resource'))).toEqual([[resource], [resource]]);
-    expect(rig.signIn().resource).toBe(resource);
-  });
-
-  it('I-5: encodes resource, so that nothing in it becomes a parameter', async () => {
-    const { rig, authorizationServer, protectedServer } = await ground();
-    const resource = `${protectedServer.url}?tenant=a+b%20c&scope=admin`;
-    protectedServer.settings.resource = resource;
-    await rig.ask();
-    rig.clock.advance(3_600_000);
-    await rig.ask();
-    const written = `resource=${encodeURIComponent(resource)}`;
-    const bodies = tokenRequests(authorizationServer).map(({ body }) => body);
-    expect(bodies).toHaveLength(2);
-    const queries = [new URL(rig.pages[0] ?? '').search.slice(1), ...bodies];
-    for (const query of queries) expect(query.split('&')).toContain(written);
-    for (const query of queries) expect(new URLSearchParams(query).has('tenant')).toBe(false);
-  });
+  it.each(['/', '?tenant=a+b%20c&scope=admin'])(
+    'B-14 I-1 I-5: sends the same resource with %s, encoded, for authorization, code and refresh',
+    async (end) => {
+      const { rig, authorizationServer, protectedServer } = await ground();
+      const resource = `${protectedServer.url}${end}`;
+      protectedServer.settings.resource = resource;
+      await askTwice(rig);
+      const requests = tokenRequests(authorizationServer);
+      expect(requests.map(({ form }) => form.get('grant_type'))).toEqual([
+        'authorization_code',
+        'refresh_token',
+      ]);
+      const written = `resource=${encodeURIComponent(resource)}`;
+      for (const query of [
+        new URL(rig.pages[0] ?? '').search.slice(1),
+        ...requests.map(({ body }) => body),
+      ]) {
+        expect(query.split('&').filter((one) => one.startsWith('resource='))).toEqual([written]);
+        expect(new URLSearchParams(query).has('tenant')).toBe(false);
+      }
+      expect(rig.signIn().resource).toBe(resource);
+    },
+  );
 });
 
 it('T-5: requests for code, refresh and revocation are forms, by type and text', async () => {
   const { rig, authorizationServer } = await ground();
-  await rig.ask();
-  rig.clock.advance(3_600_000);
-  await rig.ask();
+  await askTwice(rig);
   await revokeSignIn(rig.parts, rig.signIn());
   const { server } = authorizationServer;
   const posts = [...tokenRequests(authorizationServer), ...server.asked('/revoke', 'POST')];

@@ -3,7 +3,16 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json, type Answer, type RecordedRequest } from '../support/bent/server.ts';
-import { hour, enter, ground, refused, tokenRequests, states, type GroundOptions } from './ground.ts';
+import {
+  askTwice,
+  hour,
+  enter,
+  ground,
+  refused,
+  tokenRequests,
+  states,
+  type GroundOptions,
+} from './ground.ts';
 
 /** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
 function secretIn({ headers, form }: RecordedRequest): string {
@@ -56,9 +65,7 @@ describe('a client secret at a server that', () => {
   it('R-9: is sent in the body to a server that accepts nothing else', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
-    await rig.ask();
-    rig.clock.advance(hour);
-    await rig.ask();
+    await askTwice(rig);
     const sent = tokenRequests(authorizationServer).map(secretIn);
     expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
   });
@@ -74,9 +81,7 @@ describe('a client secret at a server that', () => {
   it.each(lacking)('W-7: is sent again with the id in the body after %s', async (_name, answer) => {
     const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
     authorizationServer.bend.tokenRequest = ({ form }) => (form.has('client_id') ? undefined : answer);
-    await rig.ask();
-    rig.clock.advance(hour);
-    await rig.ask();
+    await askTwice(rig);
     const sent = tokenRequests(authorizationServer);
     expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
     expect(sent.map(secretIn)).toEqual(['s', 's', 's']);
@@ -126,9 +131,7 @@ describe('a client secret at a server that', () => {
       json({ ...body, token_endpoint_auth_method: method }, status);
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.has('client_secret') ? undefined : json({ message: 'Required parameter: client_secret' }, 422);
-    await rig.ask();
-    rig.clock.advance(hour);
-    await rig.ask();
+    await askTwice(rig);
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([first, 'body s', 'body s']);
   });
 
@@ -136,9 +139,7 @@ describe('a client secret at a server that', () => {
     const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
     authorizationServer.bend.registrationAnswer = (reply) =>
       json({ ...reply.body, token_endpoint_auth_method: 'client_secret_post' }, reply.status);
-    await rig.ask();
-    rig.clock.advance(hour);
-    await rig.ask();
+    await askTwice(rig);
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['body s', 's', 's']);
   });
 

@@ -1,7 +1,16 @@
 /** MCP servers of the earlier revision, which publish no metadata about themselves. */
 import { describe, expect, it } from 'vitest';
 import { html, type Answer } from '../support/bent/server.ts';
-import { enter, ground, metadataPaths, parameter, refused, scopeOf, tokenRequests } from './ground.ts';
+import {
+  enter,
+  ground,
+  metadataPaths,
+  parameter,
+  refused,
+  scopeOf,
+  states,
+  tokenRequests,
+} from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' } as const;
@@ -46,21 +55,15 @@ describe('a server without protected resource metadata', () => {
     expect(requests.filter(({ headers }) => header in headers)).toHaveLength(asked.length);
   });
 
-  it('E-7: refuses a server whose metadata states another issuer', async () => {
+  it.each([
+    ['states another issuer', { issuer: 'https://issuer.example' }, 'issuer_mismatch'],
+    ['names no safe PKCE method', { code_challenge_methods_supported: ['plain'] }, 'pkce_unsupported'],
+  ])('E-7 E-9: refuses a server whose metadata %s', async (_what, members, reason) => {
     const { rig, authorizationServer } = await earlier();
-    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(rig.pages).toEqual([]);
-  });
-
-  it('E-9: refuses a server whose metadata names no PKCE method that is safe', async () => {
-    const { rig, authorizationServer } = await earlier();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      code_challenge_methods_supported: ['plain'],
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'pkce_unsupported' });
+    states(authorizationServer, members);
+    expect(await refused(rig.ask())).toMatchObject({ reason });
     expect(authorizationServer.counts.registrations).toBe(0);
+    expect(rig.pages).toEqual([]);
   });
 });
 
@@ -197,24 +200,21 @@ describe('metadata that is gone at a sign-in', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it.each<[string, Answer]>([['a web page', html('<h1>Maintenance</h1>')]])(
-    'E-2: sends no refresh token to default endpoints after %s',
-    async (_what, answer) => {
-      const { rig, restarted, authorizationServer } = await earlier();
-      await rig.ask();
-      authorizationServer.server.on('GET', places[0], answer);
-      const again = await restarted();
-      expect(await refused(again.ask({ interaction: 'never' }))).toMatchObject({
-        reason: 'authorization_server_unreachable',
-      });
-      expect(again.signIn().state).toEqual({ kind: 'active' });
-      expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
-      expect(['metadata_invalid', 'authorization_server_unreachable']).toContain(
-        (await refused(again.login())).reason,
-      );
-      expect(again.pages).toEqual([]);
-    },
-  );
+  it('E-2: sends no refresh token to default endpoints after a web page', async () => {
+    const { rig, restarted, authorizationServer } = await earlier();
+    await rig.ask();
+    authorizationServer.server.on('GET', places[0], html('<h1>Maintenance</h1>'));
+    const again = await restarted();
+    expect(await refused(again.ask({ interaction: 'never' }))).toMatchObject({
+      reason: 'authorization_server_unreachable',
+    });
+    expect(again.signIn().state).toEqual({ kind: 'active' });
+    expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
+    expect(['metadata_invalid', 'authorization_server_unreachable']).toContain(
+      (await refused(again.login())).reason,
+    );
+    expect(again.pages).toEqual([]);
+  });
 });
 
 it.each([

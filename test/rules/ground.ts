@@ -56,6 +56,21 @@ export async function followed(world: BentWorld, url: string): Promise<{ status:
   return { status: response.status, text: await response.text() };
 }
 
+/** A token, and another one after an hour. */
+export async function askTwice({ ask, clock }: Rig) {
+  await ask();
+  clock.advance(hour);
+  return ask();
+}
+
+/** Where our client ID metadata document is, and a ground whose server takes it. */
+export const clientMetadataUrl = 'https://keyturn.example/client.json';
+export const takesDocuments = {
+  // Any port, since tests that run at the same time share the document's own.
+  authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
+  rig: { clientMetadataUrl },
+} as const;
+
 /** From now on a server's metadata has these members; undefined leaves one out. */
 export function states(
   { bend }: Pick<BentAuthorizationServer, 'bend'> | Pick<BentProtectedServer, 'bend'>,

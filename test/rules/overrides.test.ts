@@ -44,6 +44,12 @@ const errs: Readonly<Record<Name, { readonly reason: string; bend(all: Ground): 
 
 const names = Object.keys(errs) as Name[];
 
+/** The exceptions that each sign-in is listed with. */
+async function listed({ rig }: Pick<Ground, 'rig'>): Promise<string[][]> {
+  const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+  return signIns.map(({ exceptions }) => exceptions);
+}
+
 async function erring(
   name: Name,
 ): Promise<Ground & { readonly set: (on: boolean, server?: string) => Promise<unknown> }> {
@@ -61,26 +67,20 @@ describe.each(names)('the exception %s', (name) => {
     expect(rig.parts.signIns.all()).toEqual([]);
   });
 
-  it('O-1 O-2 O-3 O-4 X-10: accepts this server once the owner set it, and is shown', async () => {
-    const { rig, set, authorizationServer } = await erring(name);
-    await set(true);
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(parameter(rig.pages[0], 'code_challenge_method')).toBe('S256');
-    expect(parameter(rig.pages[0], 'code_challenge')).toMatch(/^[\w-]{43}$/);
-    expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
-    const listed = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
-    expect(listed.signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
-    await rig.parts.audit.flush();
-    expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
-  });
-
-  it('an exception may be set by the name of the issuer as well', async () => {
-    const { rig, set, authorizationServer } = await erring(name);
-    await set(true, authorizationServer.issuer);
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
-    expect(signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
-  });
+  it.each(['server', 'issuer'])(
+    'O-1 O-2 O-3 O-4 X-10: accepts this server once the owner set it for the %s, and is shown',
+    async (what) => {
+      const { rig, set, authorizationServer } = await erring(name);
+      await set(true, what === 'issuer' ? authorizationServer.issuer : undefined);
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+      expect(parameter(rig.pages[0], 'code_challenge_method')).toBe('S256');
+      expect(parameter(rig.pages[0], 'code_challenge')).toMatch(/^[\w-]{43}$/);
+      expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
+      expect(await listed({ rig })).toEqual([[name]]);
+      await rig.parts.audit.flush();
+      expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
+    },
+  );
 
   it('an exception counts for refresh and after a restart', async () => {
     const { rig, set, restarted, authorizationServer } = await erring(name);
@@ -119,8 +119,7 @@ describe.each(names)('the exception %s', (name) => {
     await rig.login();
     await set(false);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
-    const listed = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
-    expect(listed.signIns.map(({ exceptions }) => exceptions)).toEqual([[]]);
+    expect(await listed({ rig })).toEqual([[]]);
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import { json, type Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import { aWhile, hour, enter, ground, keptItem, never, refreshes, refused, refusing } from './ground.ts';
+import { aWhile, hour, enter, ground, keptItem, never, refreshes, refused } from './ground.ts';
+import { refusing, takesDocuments } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
@@ -65,10 +66,7 @@ describe('a refresh that the server refuses', () => {
   });
 
   it('W-8: is tried three times if the server can’t fetch the client’s document', async () => {
-    const all = await refusing(json({ error: 'invalid_client' }, 401), {
-      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
-      rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
-    });
+    const all = await refusing(json({ error: 'invalid_client' }, 401), takesDocuments);
     await insisting(all.rig);
     expect(refreshes(all)).toBe(3);
     expect(all.rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_client') });

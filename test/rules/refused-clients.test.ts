@@ -5,13 +5,18 @@ import { registeredAnswers } from '../../src/daemon/methods/oauth-clients.ts';
 import { turnOfEvents, type Rig } from '../broker/rig.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { json } from '../support/bent/server.ts';
-import { enter, followed, forgotten, ground, parameter, refused, words } from './ground.ts';
+import { clientMetadataUrl, enter, followed, forgotten, ground, parameter, refused } from './ground.ts';
+import { hour, takesDocuments, words } from './ground.ts';
 
-const clientMetadataUrl = 'https://keyturn.example/client.json';
-const takesDocuments = {
-  authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
-  rig: { clientMetadataUrl },
-} as const;
+/** The hint of a refusal that leads to a client that the user enters. */
+const entering = ({ issuer }: { readonly issuer: string }): string =>
+  expect.stringContaining(`keyturn oauth-client add ${issuer} --client-id`) as string;
+
+/** From now on the token endpoint no longer knows this client. */
+function forget({ bend }: BentAuthorizationServer, clientId: string | undefined): void {
+  bend.tokenRequest = ({ form }) =>
+    form.get('client_id') === clientId ? json({ error: 'invalid_client' }, 401) : undefined;
+}
 
 const inPlace = ({ parts }: Rig, { issuer }: { readonly issuer: string }): string | undefined =>
   parts.registrations.for(issuer, 0)?.registration.clientId;
@@ -20,9 +25,7 @@ describe('a registration that the server has forgotten', () => {
   it('B-4: is dropped and registered again once, with a second page', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
-    const old = parameter(rig.pages[0], 'client_id');
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === old ? json({ error: 'invalid_client' }, 401) : undefined;
+    forget(authorizationServer, parameter(rig.pages[0], 'client_id'));
     await rig.login();
     expect(rig.pages).toHaveLength(3);
     expect(authorizationServer.counts.registrations).toBe(2);
@@ -33,10 +36,8 @@ describe('a registration that the server has forgotten', () => {
   it('B-4: is noticed by a refresh: the next sign-in registers again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
-    const old = parameter(rig.pages[0], 'client_id');
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === old ? json({ error: 'invalid_client' }, 401) : undefined;
-    rig.clock.advance(3_600_000);
+    forget(authorizationServer, parameter(rig.pages[0], 'client_id'));
+    rig.clock.advance(hour);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -76,7 +77,7 @@ describe('a client that the server refuses in the redirect', () => {
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.login())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
+      hint: entering(authorizationServer),
     });
     expect(rig.pages).toHaveLength(3);
     expect(authorizationServer.counts.registrations).toBe(2);
@@ -154,10 +155,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     rig.person.isThere = false;
     (await shownPage(rig, 2)).showsError();
     (await shownPage(rig, 3)).showsError();
-    expect(await login).toMatchObject({
-      reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
-    });
+    expect(await login).toMatchObject({ reason: 'client_rejected', hint: entering(authorizationServer) });
     expect(authorizationServer.counts.registrations).toBe(2);
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
   });
@@ -168,9 +166,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     rig.person.isThere = false;
     const asked = refused(rig.ask());
     (await shownPage(rig, 1)).showsError();
-    const hint = expect.stringContaining(
-      `keyturn oauth-client add ${authorizationServer.issuer} --client-id`,
-    ) as string;
+    const hint = entering(authorizationServer);
     expect(await asked).toMatchObject({ reason: 'client_rejected', hint });
     expect(await refused(rig.login({ isNewClient: true }))).toMatchObject({ reason: 'conflict', hint });
     expect(authorizationServer.counts.registrations).toBe(0);
@@ -200,8 +196,7 @@ describe('a client ID metadata document that the server refuses', () => {
 
   it('Y-3: refused by the token endpoint gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
+    forget(authorizationServer, clientMetadataUrl);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(2);
     expect(authorizationServer.counts.registrations).toBe(1);
@@ -214,7 +209,7 @@ describe('a client ID metadata document that the server refuses', () => {
     });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
+      hint: entering(authorizationServer),
     });
     expect(rig.pages).toHaveLength(1);
   });

@@ -4,15 +4,9 @@ import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
 import type { AuthMethod } from '../support/bent/authorization-server.ts';
-import { enter, ground, occupy, parameter, refused, stepUp, tokenRequests, states } from './ground.ts';
+import { askTwice, clientMetadataUrl, enter, ground, occupy, parameter, refused } from './ground.ts';
+import { states, stepUp, takesDocuments, tokenRequests } from './ground.ts';
 import { ofTest } from '../support/lasting.ts';
-
-const clientMetadataUrl = 'https://keyturn.example/client.json';
-const takesDocuments = {
-  // Any port, since tests that run at the same time share the document's own.
-  authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
-  rig: { clientMetadataUrl },
-} as const;
 
 describe('of the mechanisms', () => {
   it('B-15 R-1: of registration a client that the user entered comes first', async () => {
@@ -77,15 +71,16 @@ describe('a dynamic registration', () => {
   it('N-6 R-6 R-7 R-8: is for a native public client with one concrete loopback port', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
+    const redirectUri = parameter(rig.pages[0], 'redirect_uri');
+    expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const [request] = authorizationServer.server.asked('/register', 'POST');
     expect(request?.json).toMatchObject({
       application_type: 'native',
-      redirect_uris: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/)],
+      redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
     });
-    expect(request?.json).toMatchObject({ redirect_uris: [parameter(rig.pages[0], 'redirect_uri')] });
   });
 
   it('N-6 R-6: is kept and used again, with its port, after a restart', async () => {
@@ -217,9 +212,7 @@ describe('at the token endpoint', () => {
     'B-18 F-4 R-5 R-9: obeys the method %s of a registration, also at refresh',
     async (method) => {
       const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
-      await rig.ask();
-      rig.clock.advance(3_600_000);
-      await rig.ask();
+      await askTwice(rig);
       expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual([method, method]);
       expect(authorizationServer.counts).toMatchObject({ refreshes: 1, refusals: 0 });
     },

@@ -14,6 +14,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
+import { portOf } from '../servers/loopback-server.ts';
 import { type Answer, send } from './answer.ts';
 
 export * from './answer.ts';
@@ -78,7 +79,8 @@ export async function openBentServer(options: BentServerOptions = {}) {
   };
   const secure = await listenOnLoopback(certificates, 0);
   secure.serve(serve);
-  const plain = options.plain ? await listenPlainly(serve) : undefined;
+  const ends: (() => void | Promise<void>)[] = [];
+  const plain = options.plain ? await portOf(createServer(serve), (end) => ends.push(end)) : undefined;
   const on = (method: string, path: string, route: Route): (() => void) => {
     const entry = { method, path, route };
     entries.push(entry);
@@ -90,7 +92,7 @@ export async function openBentServer(options: BentServerOptions = {}) {
     /** `https://127.0.0.1:PORT`. */
     origin: secure.origin,
     /** The origin that the server's own documents name: the plain one if there is one. */
-    base: plain?.origin ?? secure.origin,
+    base: plain === undefined ? secure.origin : `http://127.0.0.1:${plain}`,
     /** PEM text of the authority to trust. */
     ca: certificates.ca,
     /** In the order of their arrival. */
@@ -115,7 +117,7 @@ export async function openBentServer(options: BentServerOptions = {}) {
     holding: (wanted: string) => requests.filter((request) => holds(request, wanted)),
     /** Ends every connection. Throws what a route threw. */
     async close() {
-      await Promise.all([secure.close(), plain?.close()]);
+      await Promise.all([secure.close(), ...ends.map((end) => end())]);
       if (failures.length > 0) throw failures[0];
     },
   };
@@ -164,24 +166,4 @@ function holds(request: RecordedRequest, wanted: string): boolean {
   const { url, query, form, headers, body } = request;
   const places = [url.href, ...query.values(), ...form.values(), body, ...Object.values(headers).flat()];
   return places.some((place) => place?.includes(wanted));
-}
-
-async function listenPlainly(serve: RequestListener) {
-  const server = createServer(serve);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    async close() {
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-      server.closeAllConnections();
-      await closed;
-    },
-  };
 }
