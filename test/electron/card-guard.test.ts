@@ -15,31 +15,29 @@ beforeEach(() => {
   guard.cardShown(['q1']);
 });
 
+/** A press after so long. */
+function press(after = minViewTime, type = 'mouseDown', modifiers: string[] = []): void {
+  pass(after);
+  guard.input(type, modifiers);
+}
+
 describe('a card that was before the user', () => {
-  it('can be approved by a press, once', () => {
-    pass(minViewTime);
-    guard.input('mouseDown');
+  it.each([
+    ['mouseDown', minViewTime],
+    ['touchStart', minViewTime],
+    ['gestureTap', minViewTime],
+    ['rawKeyDown', minKeyTime],
+    ['keyDown', minKeyTime],
+  ])('can be approved once by %s, when it was there for %i ms', (type, after) => {
+    press(after, type);
     expect(() => guard.approveCard(['q1'])).not.toThrow();
     expect(() => guard.approveCard(['q1'])).toThrow(expect.objectContaining(refusal));
-  });
-
-  it.each(['touchStart', 'gestureTap'])('takes %s for a press', (type) => {
-    pass(minViewTime);
-    guard.input(type);
-    expect(() => guard.approveCard(['q1'])).not.toThrow();
-  });
-
-  it.each(['rawKeyDown', 'keyDown'])('takes %s for a press once it was there for a second', (type) => {
-    pass(minKeyTime);
-    guard.input(type);
-    expect(() => guard.approveCard(['q1'])).not.toThrow();
   });
 
   it.each(['mouseMove', 'mouseUp', 'mouseWheel', 'keyUp', 'char', 'undefined'])(
     'takes %s for none',
     (type) => {
-      pass(minViewTime);
-      guard.input(type);
+      press(minViewTime, type);
       expect(() => guard.approveCard(['q1'])).toThrow(/No key or button/);
     },
   );
@@ -48,59 +46,48 @@ describe('a card that was before the user', () => {
 describe('an approval does not count', () => {
   const spoilt: Record<string, () => void> = {
     'when nobody pressed anything': () => pass(minViewTime),
-    'when the card was there for less than half a second': () => {
-      pass(minViewTime - 1);
-      guard.input('mouseDown');
-    },
+    'when the card was there for less than half a second': () => press(minViewTime - 1),
     'when the press came before the half second was over': () => {
-      pass(minViewTime - 1);
-      guard.input('mouseDown');
+      press(minViewTime - 1);
       pass(10);
     },
     'when the card came to show something else since': () => {
       pass(minViewTime);
       guard.cardShown(['q1']);
-      guard.input('mouseDown');
+      press(0);
     },
     'when a key was pressed in its first second': () => {
-      pass(999);
-      guard.input('rawKeyDown');
+      press(999, 'rawKeyDown');
       pass(10);
     },
-    'when a key was only held down': () => {
-      pass(minKeyTime);
-      guard.input('rawKeyDown', ['isautorepeat']);
-    },
+    'when a key was only held down': () => press(minKeyTime, 'rawKeyDown', ['isautorepeat']),
     'when the press is long past': () => {
-      pass(minViewTime);
-      guard.input('mouseDown');
+      press();
       pass(maxPressAge + 1);
     },
     'when the window lost the focus in between': () => {
       pass(minViewTime);
       guard.setAttentive(false);
       guard.setAttentive(true);
-      guard.input('mouseDown');
+      press(0);
     },
     'when the window is not in front now': () => {
-      pass(minViewTime);
-      guard.input('mouseDown');
+      press();
       guard.setAttentive(false);
     },
     'when another card took its place': () => {
       pass(minViewTime);
       guard.cardShown(['q2']);
-      guard.input('mouseDown');
+      press(0);
     },
     'when the card came back only now': () => {
       pass(minViewTime);
       guard.cardShown(['q2']);
       guard.cardShown(['q1']);
-      guard.input('mouseDown');
+      press(0);
     },
     'when the page was loaded anew': () => {
-      pass(minViewTime);
-      guard.input('mouseDown');
+      press();
       guard.pageChanged();
     },
   };
@@ -119,16 +106,14 @@ describe('an approval does not count', () => {
 describe('a card of several questions', () => {
   it('is approved by one press, for those that it showed and for no other', () => {
     guard.cardShown(['q1', 'q2', 'q3']);
-    pass(minViewTime);
-    guard.input('mouseDown');
+    press();
     expect(() => guard.approveCard(['q1', 'q4'])).toThrow(/not on the screen/);
     expect(() => guard.approveCard(['q1', 'q3'])).not.toThrow();
     expect(() => guard.approveCard(['q2'])).toThrow(expect.objectContaining(refusal));
   });
 
   it('has to be looked at anew once it shows one more', () => {
-    pass(minViewTime);
-    guard.input('mouseDown');
+    press();
     guard.cardShown(['q1', 'q2']);
     expect(() => guard.approveCard(['q1'])).toThrow(/too short/);
     pass(minViewTime);

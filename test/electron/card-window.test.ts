@@ -16,10 +16,15 @@ describe('the card window', () => {
     return { window, page, question: () => page.url().split('#card/')[1] ?? '' };
   }
 
-  it('appears without focus, shows the next question, and closes with the last', async () => {
+  /** An app without a window, and a command that asks it. */
+  async function asking() {
     const home = newHome();
-    await openApp(home, ['--hidden']);
-    const first = allow(home, 'one.example');
+    const opened = await openApp(home, ['--hidden']);
+    return { home, opened, asked: allow(home, 'one.example') };
+  }
+
+  it('appears without focus, shows the next question, and closes with the last', async () => {
+    const { home, asked } = await asking();
     const { window, page, question } = await cardWindow();
     expect(window.isFocused()).toBe(false);
     const shown = question();
@@ -30,7 +35,7 @@ describe('the card window', () => {
     expect(question()).toBe(shown);
     await page.getByText('Request 1 of 2').waitFor();
     valueOf(await ask(page, 'request.answer', { id: shown, answer: 'deny' }));
-    expect(await first.ended).toMatchObject({ code: 4 });
+    expect(await asked.ended).toMatchObject({ code: 4 });
     await until('the next question', () => question() !== shown);
     expect(double.windows).toEqual([window]);
     void deny({ page, id: question() });
@@ -39,9 +44,7 @@ describe('the card window', () => {
   });
 
   it('comes to the front by its notification, and opens again once closed', async () => {
-    const home = newHome();
-    const opened = await openApp(home, ['--hidden']);
-    const asked = allow(home, 'one.example');
+    const { opened, asked } = await asking();
     const { window, question } = await cardWindow();
     const shown = question();
     const [notification] = double.notifications;
@@ -63,12 +66,10 @@ describe('the card window', () => {
   });
 
   it('stays where its question went away by itself, and takes the next one', async () => {
-    const home = newHome();
-    await openApp(home, ['--hidden']);
-    const withdrawn = allow(home, 'one.example');
+    const { home, asked } = await asking();
     const { window, page, question } = await cardWindow();
     const shown = question();
-    withdrawn.signal('SIGINT');
+    asked.signal('SIGINT');
     await page.getByText('Nothing waits for you.').waitFor();
     expect(double.windows).toEqual([window]);
     window.hide();
@@ -80,9 +81,7 @@ describe('the card window', () => {
   });
 
   it('shows a question that comes while it is closing in a new one', async () => {
-    const home = newHome();
-    await openApp(home, ['--hidden']);
-    const first = allow(home, 'one.example');
+    const { home, asked } = await asking();
     const { window, page, question } = await cardWindow();
     const isClosing = new Promise<void>((resolve) => {
       // As in Electron: the page ends first.
@@ -92,7 +91,7 @@ describe('the card window', () => {
       };
     });
     void deny({ page, id: question() });
-    await first.ended;
+    await asked.ended;
     await isClosing;
     pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);
     await until('a window of its own', () => double.windows.length === 2 && double.windows[1]?.isVisible());

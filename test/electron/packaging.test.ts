@@ -36,6 +36,9 @@ const fuses = [...Object.keys(blown), 'wasmTrapHandlers'];
 /** The stub's: each fuse that must be off is on, and each that must be on is off. */
 const shipped = '111100111';
 
+/** A binary with these fuses. */
+const binaryOf = (wire: string): string => `stub${sentinel}${String.fromCharCode(1, wire.length)}${wire}end`;
+
 /** What the app brings along as its `keyturn`. */
 const command = '#!/bin/sh\necho the command\n';
 
@@ -51,8 +54,7 @@ let extracted: string;
 beforeAll(async () => {
   const stub = path.join(folder, 'stub');
   mkdirSync(path.join(stub, 'resources'), { recursive: true });
-  const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, fuses.length]), Buffer.from(shipped)]);
-  writeFileSync(path.join(stub, 'electron'), Buffer.concat([Buffer.from('stub'), wire, Buffer.from('end')]));
+  writeFileSync(path.join(stub, 'electron'), binaryOf(shipped));
   const builder = path.join(root, 'node_modules', 'electron-builder', 'cli.js');
   const choice = [`-c.electronDist=${stub}`, `-c.directories.output=${path.join(folder, 'out')}`];
   // In place of the executable of one file, whose own test builds it.
@@ -164,10 +166,7 @@ it.each<[string, string, string[]]>([
   ['whose last one has changed', '111100110', ['the fuse wasmTrapHandlers isn’t 1']],
 ])('the fuses of an Electron %s', async (_what, wire, faults) => {
   const file = path.join(temporaryFolder(), 'electron');
-  writeFileSync(
-    file,
-    Buffer.concat([Buffer.from(sentinel), Buffer.from([1, wire.length]), Buffer.from(wire)]),
-  );
+  writeFileSync(file, binaryOf(wire));
   expect(await fuseFaults(file, blown)).toEqual(faults);
   const { runAsNode: _, ...rest } = blown;
   expect(await fuseFaults(file, rest)).toContain('electron-builder.yml doesn’t name the fuse runAsNode');

@@ -70,15 +70,12 @@ describe('the system’s proxy', () => {
 });
 
 describe('start at login', () => {
+  const onLinux = { platform: 'linux', isPackaged: true } as const;
+
   it('is one desktop file on Linux, with the program quoted', async () => {
     const home = temporaryFolder();
-    const place = {
-      env: { XDG_CONFIG_HOME: home },
-      platform: 'linux',
-      isPackaged: true,
-      program: '/opt/A $b%/key"turn',
-    } as const;
-    const item = loginItem(app, place);
+    const program = '/opt/A $b%/key"turn';
+    const item = loginItem(app, { ...onLinux, env: { XDG_CONFIG_HOME: home }, program });
     expect(await item.isOn()).toBe(false);
     await item.set(true);
     expect(await item.isOn()).toBe(true);
@@ -107,7 +104,7 @@ describe('start at login', () => {
     const home = temporaryFolder();
     const file = path.join(home, 'autostart', 'keyturn.desktop');
     const at = (program: string): LoginItem =>
-      loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true, program });
+      loginItem(app, { ...onLinux, env: { XDG_CONFIG_HOME: home }, program });
     await at('/new/keyturn').renew();
     expect(existsSync(file)).toBe(false);
     await at('/old/keyturn').set(true);

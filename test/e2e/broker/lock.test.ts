@@ -1,17 +1,16 @@
 /** Unlock at a real terminal: what it asks, and what it doesn't show. */
 import { expect, it } from 'vitest';
-import { builtBin } from '../../support/built.ts';
 import { newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { unlock, vaultStateOf } from '../../support/homes/owner-acts.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
+import { keyturnInTerminal } from '../../support/processes/terminal.ts';
 
 const passphrase = 'correct horse battery';
 
 it('unlock asks on the terminal without an echo, twice if the vault is new', async () => {
   const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
   const atTerminal = async (question: RegExp, typed: string) => {
-    const terminal = inTerminal(home, [process.execPath, builtBin, 'unlock']);
+    const terminal = keyturnInTerminal(home, 'unlock');
     await terminal.shows(question);
     terminal.type(typed);
     return terminal;

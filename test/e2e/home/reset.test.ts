@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { builtBin } from '../../support/built.ts';
 import { homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
 import { filesBelow } from '../../support/secret-scan.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
@@ -11,7 +10,7 @@ import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, enter, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 import { ofTest } from '../../support/lasting.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
+import { keyturnInTerminal } from '../../support/processes/terminal.ts';
 import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
 
 const reset = async (home: TestHome) =>
@@ -98,7 +97,7 @@ describe('keyturn reset', () => {
     const service = `keyturn/${home.homeId}`;
     await stopBroker(home);
     await keyring.lock();
-    const terminal = inTerminal(home, [process.execPath, builtBin, 'reset']);
+    const terminal = keyturnInTerminal(home, 'reset');
     await terminal.shows(/Type 'yes' to continue: /);
     terminal.type('yes\n');
     expect(await terminal.ended).toEqual([7, null]);

@@ -2,10 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { builtBin } from '../../support/built.ts';
 import { homeInWorld } from '../../support/home.ts';
 import { ForeignClients } from '../../support/processes/foreign-client.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
+import { keyturnInTerminal } from '../../support/processes/terminal.ts';
 import { told } from '../../support/secrets.ts';
 import { Walk } from './walk.ts';
 
@@ -40,7 +39,7 @@ it('a stock client is switched over, narrowed, paused, revoked and restored', as
   expect(readFileSync(file, 'utf8')).not.toContain('"url"');
   // It has its access, and setup has written it already.
   const words = ['connect', resource, '--as', 'cursor-notes'];
-  const again = inTerminal(home, [process.execPath, builtBin, ...words]);
+  const again = keyturnInTerminal(home, ...words);
   await again.shows(/the entry "cursor-notes" stands in [^]*mcp\.json already/);
   expect(again.shown()).not.toContain('mcpServers');
   await again.ended;

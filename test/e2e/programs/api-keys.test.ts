@@ -1,11 +1,10 @@
 /** API keys with a server that takes one, and with programs. What commands show of them is in test/cli/api-keys.txt. */
 import { describe, expect, it } from 'vitest';
-import { builtBin } from '../../support/built.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
+import { keyturnInTerminal } from '../../support/processes/terminal.ts';
 import { newKey, openKeyServer } from '../../support/servers/key-server.ts';
 
 const { createFetch } = await library();
@@ -74,8 +73,7 @@ describe('connect at a terminal', () => {
     const { url } = await openKeyServer(world, { header: 'x-api-key', value: newKey() });
     const setKey = async () =>
       askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: newKey() });
-    const connect = (to: string) =>
-      inTerminal(home, [process.execPath, builtBin, 'connect', to, '--as', 'one']);
+    const connect = (to: string) => keyturnInTerminal(home, 'connect', to, '--as', 'one');
     return { home, url, setKey, connect };
   };
 

@@ -2,21 +2,26 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { builtBin } from '../../support/built.ts';
-import { homeInWorld, newHome } from '../../support/home.ts';
-import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import { keyturnInTerminal, type Terminal } from '../../support/processes/terminal.ts';
+
+/** Writes the servers into a file of a client that the user of this home has, until the test ends; answers its path. */
+function configured({ env }: TestHome, mcpServers: object, name = '.cursor/mcp.json'): string {
+  const file = path.join(env['HOME'] ?? '', name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ mcpServers }));
+  const [folder = ''] = name.split('/');
+  onTestFinished(() => rmSync(path.join(env['HOME'] ?? '', folder), { recursive: true }));
+  return file;
+}
 
 const codeOf = async ({ ended }: Terminal): Promise<unknown> => (await ended)[0];
 
 it('setup connects an entry that failed before, and names one that you denied', async () => {
   const { home, world, resource } = await homeInWorld();
-  const user = home.env['HOME'] ?? '';
-  const file = path.join(user, '.cursor', 'mcp.json');
-  mkdirSync(path.dirname(file), { recursive: true });
   const servers = { notes: { url: resource }, other: { url: `${new URL('/', resource).href}other` } };
-  writeFileSync(file, JSON.stringify({ mcpServers: servers }));
-  onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
-  const setup = (...options: string[]) => inTerminal(home, [process.execPath, builtBin, 'setup', ...options]);
+  configured(home, servers);
+  const setup = (...options: string[]) => keyturnInTerminal(home, 'setup', ...options);
 
   const isBack = world.authorizationServer.server.on('*', '*', 'destroy');
   const first = setup('--yes');
@@ -66,15 +71,9 @@ it('setup connects an entry that failed before, and names one that you denied', 
 
 it('after an interrupted sign-in, setup asks only for the entry that still needs it', async () => {
   const { home, world, resource } = await homeInWorld();
-  const user = home.env['HOME'] ?? '';
-  for (const file of ['.cursor/mcp.json', '.kiro/settings/mcp.json']) {
-    mkdirSync(path.dirname(path.join(user, file)), { recursive: true });
-    writeFileSync(path.join(user, file), JSON.stringify({ mcpServers: { notes: { url: resource } } }));
-  }
-  onTestFinished(() =>
-    ['.cursor', '.kiro'].forEach((name) => rmSync(path.join(user, name), { recursive: true })),
-  );
-  const setup = () => inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
+  for (const name of ['.cursor/mcp.json', '.kiro/settings/mcp.json'])
+    configured(home, { notes: { url: resource } }, name);
+  const setup = () => keyturnInTerminal(home, 'setup', '--yes');
 
   // The approval that follows is for both of them, though the first one fails then.
   const denied = setup();
@@ -85,7 +84,7 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
     ['n', 9],
     ['y', 0],
   ] as const) {
-    const undo = inTerminal(home, [process.execPath, builtBin, 'setup', 'undo']);
+    const undo = keyturnInTerminal(home, 'setup', 'undo');
     await undo.shows(
       /\.cursor\/mcp\.json: notes\r\n.*\.kiro\/settings\/mcp\.json: notes\r\nRestore these\? \[y\/N\] /,
     );
@@ -120,12 +119,8 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
 
 it('setup asks for, and shows, each account that entries of one server name', async () => {
   const { home, resource } = await homeInWorld();
-  const user = home.env['HOME'] ?? '';
-  const file = path.join(user, '.cursor', 'mcp.json');
-  mkdirSync(path.dirname(file), { recursive: true });
   const url = resource;
-  writeFileSync(file, JSON.stringify({ mcpServers: { one: { url }, two: { url }, three: { url } } }));
-  onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
+  const file = configured(home, { one: { url }, two: { url }, three: { url } });
   await home.ok(['login', resource, '--account', 'alice']);
   await home.ok(['setup', '--yes', '--no-connect']);
   const named = (name: string, account: string) => (text: string) =>
@@ -137,7 +132,7 @@ it('setup asks for, and shows, each account that entries of one server name', as
     [...accounts, gone].reduce((text, change) => change(text), readFileSync(file, 'utf8')),
   );
 
-  const setup = inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
+  const setup = keyturnInTerminal(home, 'setup', '--yes');
   await setup.shows(/may "cursor-two", "cursor-one" be paired, and reach "[^"]*" as "alice"[^]*\[y\/N\] /);
   setup.type('y\n');
   await setup.shows(/may "cursor-three" be paired, and reach "[^"]*" as "private"[^]*\[y\/N\] /);
@@ -152,16 +147,8 @@ it('setup asks servers by the authorities that the home trusts, whatever the ter
   const { base, on } = world.authorizationServer.server;
   on('*', '/free', { status: 200 });
   const strange = newHome();
-  const keyed = { url: `${base}/keyed`, headers: { 'X-Api-Key': 'a-key' } };
-  for (const [{ env }, mcpServers] of [
-    [home, { free: { url: `${base}/free` } }],
-    [strange, { keyed }],
-  ] as const) {
-    const file = path.join(env['HOME'] ?? '', '.cursor', 'mcp.json');
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, JSON.stringify({ mcpServers }));
-    onTestFinished(() => rmSync(path.dirname(file), { recursive: true }));
-  }
+  configured(home, { free: { url: `${base}/free` } });
+  configured(strange, { keyed: { url: `${base}/keyed`, headers: { 'X-Api-Key': 'a-key' } } });
   await home.ok(['app']);
   const check = async () => home.ok(['setup', 'check'], { env: { NODE_EXTRA_CA_CERTS: '/dev/null' } });
   expect(await check()).toContain('free: left: it needs no sign-in');

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
+import { builtBin } from '../built.ts';
 import { isAlive, type TestHome, until } from '../home.ts';
 import { python } from './python.ts';
 
@@ -28,5 +29,9 @@ export function inTerminal(home: TestHome, command: readonly string[], more: Nod
     shows: async (pattern: RegExp) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
   };
 }
+
+/** The built command in a terminal of its own. */
+export const keyturnInTerminal = (home: TestHome, ...words: readonly string[]) =>
+  inTerminal(home, [process.execPath, builtBin, ...words]);
 
 export type Terminal = ReturnType<typeof inTerminal>;
