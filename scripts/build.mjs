@@ -61,7 +61,8 @@ const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
  * test/package.test.ts checks.
  */
 const lean = [
-  'base/{abort,errors,paths,private-file,private-folder,runtime,system-error}',
+  'base/{abort,errors,paths,runtime,system-error}',
+  'base/private/*',
   'base/system/display',
   'base/text/*',
   'oauth/base/{resource,scope,secure-url}',

@@ -7,7 +7,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { replaceFile } from '../../src/base/private-file.ts';
+import { replaceFile } from '../../src/base/private/private-file.ts';
 import { hiddenSwitch } from '../base/switches.ts';
 import { commandOf } from './own-command.ts';
 import type { CommandOptions } from './own-command.ts';

@@ -2,7 +2,7 @@
  * The files of the audit log: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
  *
  * Invariants: rows are added whole and in one write, or not at all; a line that a crash cut off stays a line by itself.
- * Each file is private when it is opened (private-file.ts). A reader sees the log as it was at one moment, even if the
+ * Each file is private when it is opened (private-check.ts). A reader sees the log as it was at one moment, even if the
  * broker writes or rotates meanwhile. It holds one line and one chunk of a file in memory.
  */
 import { constants } from 'node:fs';
@@ -10,7 +10,7 @@ import type { BigIntStats } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { openPrivate, syncFolder, unreadableFile } from '../base/private-file.ts';
+import { openPrivate, syncFolder, unreadableFile } from '../base/private/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 /** The file that grows. Full ones are beside it. */

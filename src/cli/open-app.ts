@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
 import { appCommandFile, homePaths } from '../base/paths.ts';
-import { readPrivate } from '../base/private-file.ts';
+import { readPrivate } from '../base/private/private-file.ts';
 import { appClosedRule } from '../daemon/home/app-closed.ts';
 import { hasDisplay } from '../base/system/display.ts';
 import { say } from './terminal/output.ts';

@@ -7,11 +7,12 @@
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { belowFile, makeFolder } from '../base/private-folder.ts';
+import { belowFile, makeFolder } from '../base/private/private-folder.ts';
 import { requireAppName } from '../ipc/wire/app-name.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { checkPrivate, makeFileAtOnce } from '../base/private-file.ts';
+import { checkPrivate } from '../base/private/private-check.ts';
+import { makeFileAtOnce } from '../base/private/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 /** Bytes of a key file: an identity takes 150. */

@@ -7,7 +7,7 @@
  */
 import { constantTimeEqual } from '../base/constant-time.ts';
 import { KeyturnError, Unreachable } from '../base/errors.ts';
-import { startHint } from '../base/private-folder.ts';
+import { startHint } from '../base/private/private-folder.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../ipc/wire/handshake.ts';
 import { type Identity, isHelloResult, protocolVersion } from '../ipc/wire/handshake-messages.ts';
 import { isOtherHome } from '../ipc/wire/capabilities.ts';

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { repeatEvery } from '../base/clock.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { syncFolder } from '../base/private-file.ts';
+import { syncFolder } from '../base/private/private-file.ts';
 import { shieldGaps } from '../base/shield.ts';
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';

@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { checkPrivate } from '../base/private-file.ts';
+import { checkPrivate } from '../base/private/private-check.ts';
 import { systemCode } from '../base/system-error.ts';
 import { type Certificates, throwAwayCertificates } from './certificate.ts';
 

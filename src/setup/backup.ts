@@ -10,7 +10,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
-import { makeFileAtOnce, readPrivate, unwritableFile } from '../base/private-file.ts';
+import { makeFileAtOnce, readPrivate, unwritableFile } from '../base/private/private-file.ts';
 import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
 import { systemCode } from '../base/system-error.ts';
 

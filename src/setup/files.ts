@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';
-import { syncFolder } from '../base/private-file.ts';
+import { syncFolder } from '../base/private/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 /** Bytes: a client that keeps its history in the same file reaches some megabytes. */

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { constantTimeEqual } from '../base/constant-time.ts';
-import { unreadableFile } from '../base/private-file.ts';
+import { unreadableFile } from '../base/private/private-file.ts';
 import type { ListRules, State } from './list-rules.ts';
 import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
 

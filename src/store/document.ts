@@ -17,7 +17,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';
-import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.ts';
+import { readPrivate, replaceFile, unreadableFile } from '../base/private/private-file.ts';
 import { isOtherBroker, notStored, older, refusalOf, troubleWith, unreadable } from './document-refusals.ts';
 import type { FileTrouble } from './document-refusals.ts';
 import { documentText, readDocument } from './document-text.ts';

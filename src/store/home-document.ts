@@ -6,7 +6,7 @@
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { z } from 'zod';
-import { readPrivate } from '../base/private-file.ts';
+import { readPrivate } from '../base/private/private-file.ts';
 import { derivedKey } from '../vault/base/item-store.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { HomeDocument } from './document.ts';

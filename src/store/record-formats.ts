@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { quoted } from '../base/errors.ts';
-import { unreadableFile } from '../base/private-file.ts';
+import { unreadableFile } from '../base/private/private-file.ts';
 
 export const formats = { document: 1, settings: 1 } as const;
 

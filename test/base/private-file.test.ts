@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkFileIfAny, readPrivate, replaceFile, takePlace } from '../../src/base/private-file.ts';
+import { checkFileIfAny, readPrivate, replaceFile, takePlace } from '../../src/base/private/private-file.ts';
 import { refusal } from '../broker/rig.ts';
 import { onFullDisk } from '../support/processes/limited.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

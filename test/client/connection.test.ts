@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { ownerKeyFile } from '../../src/base/paths.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
-import { prepareFolder } from '../../src/base/private-folder.ts';
+import { prepareFolder } from '../../src/base/private/private-folder.ts';
 import { homeCapability } from '../../src/ipc/wire/capabilities.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';

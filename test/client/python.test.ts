@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KeyturnError, reasons } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
-import { prepareFolder } from '../../src/base/private-folder.ts';
+import { prepareFolder } from '../../src/base/private/private-folder.ts';
 import { homeCapability } from '../../src/ipc/wire/capabilities.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';

@@ -2,7 +2,7 @@
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
 import { listenAt } from '../../src/ipc/wire/socket.ts';
-import { prepareFolder } from '../../src/base/private-folder.ts';
+import { prepareFolder } from '../../src/base/private/private-folder.ts';
 import { prepareSocket, recordSocket } from '../../src/ipc/wire/socket-path.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 

@@ -7,7 +7,7 @@
 import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import { freePath } from '../../base/private-folder.ts';
+import { freePath } from '../../base/private/private-folder.ts';
 import { connect as connectAsProgram, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';

@@ -10,8 +10,13 @@ import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
-import { makeFileAtOnce, readPrivate, replaceFileAtOnce, unwritableFile } from '../../base/private-file.ts';
-import { makeFolder } from '../../base/private-folder.ts';
+import {
+  makeFileAtOnce,
+  readPrivate,
+  replaceFileAtOnce,
+  unwritableFile,
+} from '../../base/private/private-file.ts';
+import { makeFolder } from '../../base/private/private-folder.ts';
 import { locate } from '../../client/connect.ts';
 import { appKeyFile } from '../../client/app-key-file.ts';
 import { pair } from '../../client/pair.ts';

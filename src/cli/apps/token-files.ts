@@ -8,8 +8,9 @@ import type { BigIntStats } from 'node:fs';
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { checkPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
-import { liesInMemory } from '../../base/private-folder.ts';
+import { checkPrivate } from '../../base/private/private-check.ts';
+import { replaceFileAtOnce } from '../../base/private/private-file.ts';
+import { liesInMemory } from '../../base/private/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { tryLock } from '../../daemon/home/single-instance.ts';
 

@@ -9,7 +9,7 @@ import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } fro
 import path from 'node:path';
 import { readAppKeyFile } from '../../client/app-key-file.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
-import { draftedFile } from '../../base/private-file.ts';
+import { draftedFile } from '../../base/private/private-file.ts';
 import { removeStale } from '../../ipc/wire/socket.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 

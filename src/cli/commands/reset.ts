@@ -9,7 +9,7 @@ import path from 'node:path';
 import { takeLock } from '../../daemon/home/single-instance.ts';
 import { KeyturnError, quoted, type Reason, detailsOf } from '../../base/errors.ts';
 import { homePaths, type HomePaths } from '../../base/paths.ts';
-import { readPrivate } from '../../base/private-file.ts';
+import { readPrivate } from '../../base/private/private-file.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
 import { watchBroker } from '../broker/broker-end.ts';

@@ -7,8 +7,8 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node
 import path from 'node:path';
 import { shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
-import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
-import { checkPrivate } from '../../base/private-file.ts';
+import { checkFolder, liesInMemory, lookAt } from '../../base/private/private-folder.ts';
+import { checkPrivate } from '../../base/private/private-check.ts';
 import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';
 import { checkFiles } from '../../daemon/home/home.ts';
 import {

@@ -5,8 +5,8 @@
  */
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import { checkPrivate, socketRule } from '../../base/private-file.ts';
-import { freePath, lookAt } from '../../base/private-folder.ts';
+import { checkPrivate, socketRule } from '../../base/private/private-check.ts';
+import { freePath, lookAt } from '../../base/private/private-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -8,7 +8,7 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { HomePaths } from '../../base/paths.ts';
-import { readPrivate } from '../../base/private-file.ts';
+import { readPrivate } from '../../base/private/private-file.ts';
 
 const keySchema = z.object({ appId: z.string(), brokerId: z.string() });
 

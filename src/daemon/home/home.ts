@@ -14,10 +14,10 @@ import { homeIdSchema } from '../../store/document-text.ts';
 import type { Place } from '../../store/document-text.ts';
 import { jsonOf, shaped } from '../../store/record-formats.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { prepareFolder } from '../../base/private-folder.ts';
+import { prepareFolder } from '../../base/private/private-folder.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
-import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';
+import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private/private-file.ts';
 
 const ownerKeySchema = z.object({
   appId: z.literal(ownerId),

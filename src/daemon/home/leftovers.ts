@@ -6,7 +6,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { HomePaths } from '../../base/paths.ts';
-import { draftedFile } from '../../base/private-file.ts';
+import { draftedFile } from '../../base/private/private-file.ts';
 
 /** The files whose drafts are ours. */
 const drafted = /^(document\.json|settings\.json|owner\.key|broker\.path|root|newest|[skc]-[\w-]{22})$/;

@@ -10,7 +10,8 @@ import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { checkPrivate, unwritableFile } from '../../base/private-file.ts';
+import { checkPrivate } from '../../base/private/private-check.ts';
+import { unwritableFile } from '../../base/private/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { anyHolder, programOf } from './lock-holder.ts';
 

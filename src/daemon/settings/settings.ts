@@ -13,7 +13,7 @@ import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { replaceFileAtOnce } from '../../base/private/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { firstSet, noProxyNames, proxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';

@@ -5,7 +5,7 @@
  * the process that made the file that is there by then.
  */
 import net, { type Socket } from 'node:net';
-import { lookAt } from '../../base/private-folder.ts';
+import { lookAt } from '../../base/private/private-folder.ts';
 import type { PeerReader } from '../peer/peer.ts';
 import { listenAt, nameOf } from '../wire/socket.ts';
 import { isPipe } from '../wire/pipe.ts';

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { socketRule } from '../../base/private-file.ts';
+import { socketRule } from '../../base/private/private-check.ts';
 import type { PeerReader } from '../peer/peer.ts';
 import { connectTo, maxQueue } from '../wire/socket.ts';
 import type { After } from '../wire/timer.ts';

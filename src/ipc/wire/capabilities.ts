@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { HomePaths } from '../../base/paths.ts';
-import { lookAt } from '../../base/private-folder.ts';
+import { lookAt } from '../../base/private/private-folder.ts';
 
 /** A capability: has neither the comma nor the line feed that the transcript joins with. */
 export const capabilityPattern = /^[a-z0-9.-]{1,32}$/;

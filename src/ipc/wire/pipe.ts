@@ -12,7 +12,7 @@ import net from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
-import { startHint } from '../../base/private-folder.ts';
+import { startHint } from '../../base/private/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
 
 const prefix = '\\\\.\\pipe\\';

@@ -9,8 +9,9 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import { checkPrivate, replaceFileAtOnce, socketRule } from '../../base/private-file.ts';
-import { lookAt, prepareFolder } from '../../base/private-folder.ts';
+import { checkPrivate, socketRule } from '../../base/private/private-check.ts';
+import { replaceFileAtOnce } from '../../base/private/private-file.ts';
+import { lookAt, prepareFolder } from '../../base/private/private-folder.ts';
 import { homeCapability } from './capabilities.ts';
 import { isPipe, pipeName } from './pipe.ts';
 

@@ -12,8 +12,8 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
-import { checkPrivate, socketRule } from '../../base/private-file.ts';
-import { belowFile, checkFolder, lookAt, notThere, startHint } from '../../base/private-folder.ts';
+import { checkPrivate, socketRule } from '../../base/private/private-check.ts';
+import { belowFile, checkFolder, lookAt, notThere, startHint } from '../../base/private/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { connectToPipe, isPipe, listenAtPipe, pipeId } from './pipe.ts';
 

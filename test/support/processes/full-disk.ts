@@ -1,6 +1,6 @@
 /** Replaces the file of its argument until the system refuses more, and says on stdout what became of it. */
 import { readFileSync } from 'node:fs';
-import { replaceFile } from '../../../src/base/private-file.ts';
+import { replaceFile } from '../../../src/base/private/private-file.ts';
 
 const whole = process.argv[2] ?? '';
 

@@ -6,9 +6,9 @@
 import type { BigIntStats } from 'node:fs';
 import * as fs from 'node:fs';
 import path from 'node:path';
-import { KeyturnError, quoted, Unreachable } from './errors.ts';
-import { checkPrivate, socketRule } from './private-file.ts';
-import { systemCode } from './system-error.ts';
+import { KeyturnError, quoted, Unreachable } from '../errors.ts';
+import { checkPrivate, socketRule } from './private-check.ts';
+import { systemCode } from '../system-error.ts';
 
 /**
  * Makes a folder (0700) if there is none, then checks it. Throws `file_unreadable` where it can't be made, and
