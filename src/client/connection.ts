@@ -35,13 +35,13 @@ export interface RequestOptions {
    * request until it ends or this connection is closed.
    */
   readonly signal?: AbortSignal | undefined;
-  /** `getToken` and `getCredential` only: called when another broker is asked the same. Listeners are gone then. */
+  /** Not of `request`: called when another broker is asked the same. Listeners are gone then. */
   readonly onBrokerChange?: (() => void) | undefined;
 }
 
 export interface Connection {
   readonly isOpen: boolean;
-  /** What the broker said of itself in its proven hello. */
+  /** What the broker said of itself in its answer to hello, which it proved. */
   readonly capabilities: readonly string[];
   /** Any method of docs/reference/wire-protocol.md. Throws the broker's refusal, or `broker_unreachable`. */
   request(method: string, params?: object, options?: RequestOptions): Promise<unknown>;
@@ -78,14 +78,14 @@ export interface OpenOptions {
   readonly after?: After;
   /** False: a caller that connects again itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
-  /** Starts a broker, for a caller that can: called where none runs any longer. What it throws is the answer. */
+  /** Starts a broker, for a caller that can: called where none runs. What it throws is the answer. */
   readonly startBroker?: (() => Promise<void>) | undefined;
 }
 
-/** One socket with a handshake made on it. `proven`: see `hello`. */
+/** One socket with a handshake made on it. `accepted`: see `hello`. */
 interface OpenChannel {
   readonly channel: Channel;
-  readonly proven: Promise<unknown>;
+  readonly accepted: Promise<unknown>;
   readonly capabilities: readonly string[];
 }
 
@@ -126,8 +126,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
 
 /** Makes one handshake, waits until the broker has taken it, and hangs up. */
 export async function checkHandshake(options: OpenOptions): Promise<void> {
-  const { channel, proven } = await openChannel(options);
-  await proven;
+  const { channel, accepted } = await openChannel(options);
+  await accepted;
   channel.end(closedHere);
 }
 
@@ -196,11 +196,13 @@ class BrokerConnection implements Connection {
     isAnswer: (result: unknown) => result is T,
   ): Promise<T> {
     let tries = 0;
+    let asked: Channel | undefined;
     const result = await retry(
-      async ({ isFirst, reached }) => {
-        const channel = this.#channel;
+      async ({ reached }) => {
         if (!this.isOpen) await this.#reopen();
-        if (!isFirst && this.#channel !== channel) {
+        const isOther = asked !== undefined && asked !== this.#channel;
+        asked = this.#channel;
+        if (isOther) {
           reached();
           options.onBrokerChange?.();
         }

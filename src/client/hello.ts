@@ -25,23 +25,23 @@ export interface HelloOptions {
 
 /**
  * Resolves once the broker has proved itself and our proof was sent: requests may follow at once.
- * `proven` settles when the broker has taken our proof; if it refuses, the channel ends with that
+ * `accepted` settles when the broker has taken our proof; if it refuses, the channel ends with that
  * refusal. Throws `handshake_failed`, `unpaired`, `locked`, `rate_limited` or `broker_unreachable`.
  */
 export async function hello(
   channel: Channel,
   how: HelloOptions,
-): Promise<{ readonly proven: Promise<unknown>; readonly capabilities: readonly string[] }> {
+): Promise<{ readonly accepted: Promise<unknown>; readonly capabilities: readonly string[] }> {
   const end = (error: unknown): never => {
     const known = error instanceof KeyturnError ? error : refusal('it broke off');
     channel.fail(known);
     throw known;
   };
   const { capabilities, answer } = await authenticate(channel, how).catch(end);
-  const proven = answer.catch(end);
+  const accepted = answer.catch(end);
   // A caller that doesn't wait for it gets the failure with its next request.
-  proven.catch(() => {});
-  return { proven, capabilities };
+  accepted.catch(() => {});
+  return { accepted, capabilities };
 }
 
 /** Sends hello, checks the answer, sends authenticate; returns what the broker said, and its last word. */

@@ -100,6 +100,22 @@ describe('a connection', () => {
     expect(times).toBe(5);
   });
 
+  test('tells a request that another broker is asked the same, also if a later request connected first', async () => {
+    let isFirst = true;
+    const { rig, connection } = await connected(async (caller) => {
+      if (!isFirst) return token;
+      isFirst = false;
+      rig.server.closeConnectionsOf(caller.appId);
+      return new Promise(() => {});
+    });
+    let changes = 0;
+    const early = connection.getToken(asked, { onBrokerChange: () => (changes += 1) });
+    await expect(connection.request('lost')).rejects.toMatchObject({ reason: 'broker_unreachable' });
+    await connection.getToken(asked);
+    await early;
+    expect(changes).toBe(1);
+  });
+
   test('rejects an aborted request at once with the signal’s reason, and goes on', async () => {
     const { connection } = await connected(async (_caller, method) =>
       method === 'hang' ? new Promise(() => {}) : {},

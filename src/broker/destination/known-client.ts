@@ -7,7 +7,7 @@
 import type { BrokerParts } from '../parts.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
 import { RegistrationRequired } from '../../oauth/client/registration.ts';
-import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
+import type { RegistrationRequest } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
@@ -19,7 +19,7 @@ export interface Identity {
   readonly isNew: boolean;
 }
 
-export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
+export interface WantedClient extends Pick<RegistrationRequest, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];
   readonly isByUser: boolean;

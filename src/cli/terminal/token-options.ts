@@ -37,7 +37,7 @@ export const validityOption = (which: string, usual?: string) =>
   ({
     type: 'string',
     value: 'TIME',
-    summary: `${which} must still be valid this long, e.g. 60s`,
+    summary: `get a new one if ${which} is valid for less, e.g. 60s`,
     ...(usual === undefined ? {} : { more: ` (default ${usual})` }),
   }) as const;
 

@@ -39,7 +39,7 @@ const clientInformationSchema = z.object({
 
 type ClientInformation = z.infer<typeof clientInformationSchema>;
 
-export interface DynamicRegistration {
+export interface RegistrationRequest {
   /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: Iterable<string> | AsyncIterable<string>;
   /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
@@ -55,7 +55,7 @@ const requestTimeout = 20_000;
 /** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */
 export async function registerDynamically(
   server: AuthorizationServer,
-  request: DynamicRegistration,
+  request: RegistrationRequest,
   http: Http,
 ): Promise<RegistrationWithSecrets> {
   const endpoint = server.registrationEndpoint;
@@ -84,7 +84,7 @@ export async function registerDynamically(
   throw registrationFailed(server, about + describe(last));
 }
 
-interface ClientMetadata extends Pick<DynamicRegistration, 'scope'> {
+interface ClientMetadata extends Pick<RegistrationRequest, 'scope'> {
   readonly redirectUri: string;
   readonly grantTypes: readonly string[];
 }
@@ -97,7 +97,7 @@ interface AnsweredRegistration extends ClientMetadata {
 async function registerWithFallbacks(
   server: AuthorizationServer,
   endpoint: string,
-  { isDevice = false, needsScope = false, ...asked }: Omit<DynamicRegistration, 'redirectUris'>,
+  { isDevice = false, needsScope = false, ...asked }: Omit<RegistrationRequest, 'redirectUris'>,
   redirectUri: string,
   http: Http,
 ): Promise<AnsweredRegistration> {
@@ -136,7 +136,7 @@ function registrationBody(
   });
 }
 
-/** "none", unless the server lists its methods without it: a native app can't keep a secret from other programs. */
+/** "none", unless the server lists others of ours only: a native app can't keep a secret from other programs. */
 function preferredAuthMethod(server: AuthorizationServer): (typeof dynamicAuthMethods)[number] {
   const offered = server.tokenEndpointAuthMethods ?? ['none'];
   return dynamicAuthMethods.find((method) => offered.includes(method)) ?? 'none';
@@ -268,7 +268,7 @@ function refusesRedirect(error: OAuthError | undefined): boolean {
   return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
 }
 
-/** RFC 7591 §3.2.2, and the codes of RFC 6749 that servers use here. */
+/** RFC 7591 §3.2.2, and the codes of RFC 6749 and RFC 6750 that servers use here. */
 const knownErrors: ReadonlySet<string> = new Set([
   'invalid_client_metadata',
   'invalid_software_statement',
