@@ -143,13 +143,18 @@ describe('a scope set that the server doesn’t narrow to', () => {
 });
 
 describe('a client that the server no longer takes at a refresh', () => {
-  it('a self-registered client needs a sign-in at once; its refresh token stays', async () => {
+  it('a self-registered client needs a sign-in at once, unless the server knows it again later', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401));
-    const kept = await keptItem(all.rig);
-    await insisting(all.rig);
+    const { rig, authorizationServer } = all;
+    const kept = await keptItem(rig);
+    for (let n = 0; n < 2; n += 1)
+      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     expect(refreshes(all)).toBe(1);
-    expect(await keptItem(all.rig)).toEqual(kept);
-    expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('OAuth client') });
+    expect(await keptItem(rig)).toEqual(kept);
+    expect(await listed(rig)).toMatchObject({ why: expect.stringContaining('OAuth client') });
+    authorizationServer.bend.tokenRequest = undefined;
+    rig.clock.advance(aWhile);
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
   it('an entered client continues without a sign-in once it is entered again', async () => {

@@ -77,10 +77,12 @@ export function attemptAfter(
   return secret.attempt ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
+/** Some servers forget a client for a moment only: a later refresh may find it. */
 const clientForgotten: SignInState = {
   kind: 'signInRequired',
   why: 'the sign-in provider no longer knows Keyturn’s OAuth client',
   isRefused: true,
+  mayRefreshAgain: true,
 };
 
 /** Our registration that the server forgot takes its refresh tokens with it: the next sign-in registers again. */
@@ -92,7 +94,7 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
   );
 }
 
-/** Its server refused it in words of its own: a later refresh may succeed. */
+/** Its server refused it in words of its own, or didn't know the client: a later refresh may succeed. */
 const maySucceedAgain = ({ state, hasRefreshToken }: SignIn): boolean =>
   state.kind === 'signInRequired' && state.mayRefreshAgain === true && hasRefreshToken;
 
@@ -167,7 +169,7 @@ export class RefreshFailures {
     }
   }
 
-  /** Its server refused it in words of its own, and may be asked again now. */
+  /** A later refresh may succeed, and its server may be asked again now. */
   mayRefreshAgain(signIn: SignIn): boolean {
     return maySucceedAgain(signIn) && this.backoff.left(signIn.id) <= 0;
   }

@@ -16,7 +16,6 @@ import type { Http } from '../../oauth/base/http.ts';
 import { isSameScope } from '../../oauth/base/scope.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
@@ -257,16 +256,17 @@ export class Refresher {
     const isForgotten = isForgottenRegistration(error, record);
     const key = pausedBy(signIn, refused);
     const state = this.failures.count(signIn, refused, key);
-    const isUnclear = error instanceof UnclearRefusal;
-    const refusal = this.failures.note(signIn, error, { key, isEnded: state !== undefined });
+    const mayRefreshAgain = state?.kind === 'signInRequired' && state.mayRefreshAgain === true;
+    const isEnded = state !== undefined && !mayRefreshAgain;
+    const refusal = this.failures.note(signIn, error, { key, isEnded });
     if (isForgotten) await this.#parts.registrations.reject(record);
-    if (state && !isUnclear) this.failures.succeeded(signIn.id);
+    if (isEnded) this.failures.succeeded(signIn.id);
     if (state) await this.#change(signIn, { state });
     // Else the newest secret is in the vault, or waits for it.
     if (!progress.isRotating && !progress.rotated)
       await this.secrets.writeIfPossible(signIn.item, { ...secret, attempt: attemptAfter(attempt, refused) });
-    if (isUnclear && state?.kind === 'signInRequired') throw signInRequired(signIn, state.why);
-    throw isForgotten ? registrationForgotten(record) : refusal;
+    if (isForgotten) throw registrationForgotten(record);
+    throw mayRefreshAgain ? signInRequired(signIn, state.why) : refusal;
   }
 }
 
