@@ -6,15 +6,17 @@
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
-import type { BrokerParts } from '../parts.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { NarrowsPermanently } from '../refusals/refusals.ts';
+import type { Refresher, RefresherParts } from './refresher.ts';
 import { fullScope, isAlive, isLongEnough } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 
-type SourceParts = Pick<BrokerParts, 'clock' | 'signIns' | 'refresher' | 'cache'>;
+interface SourceParts extends Pick<RefresherParts, 'clock' | 'signIns' | 'cache'> {
+  readonly refresher: Refresher;
+}
 
 export interface WantedToken {
   /** The token in memory, which isn't fresh enough. */

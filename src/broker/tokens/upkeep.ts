@@ -6,11 +6,15 @@
  * expire. A failure goes to the audit log only; the next request reports it. Refreshes that are due together start one
  * after another, so that no request waits behind all of them.
  */
-import type { BrokerParts } from '../parts.ts';
+import type { Refresher, RefresherParts } from './refresher.ts';
+import type { ServerRests } from './server-rests.ts';
 import { fullScope } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 
-type UpkeepParts = Pick<BrokerParts, 'clock' | 'cache' | 'signIns' | 'refresher' | 'rests' | 'audit'>;
+interface UpkeepParts extends Pick<RefresherParts, 'clock' | 'cache' | 'signIns' | 'audit'> {
+  readonly refresher: Refresher;
+  readonly rests: ServerRests;
+}
 
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;
