@@ -37,7 +37,7 @@ import type { Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './approvals/approvals.ts';
 import type { CommandApprovalParts } from './approvals/widening-methods.ts';
 import { removeClient } from './methods/app-methods.ts';
-import { requireShowable } from './methods/open-requests.ts';
+import { requireShowable } from './methods/request-methods.ts';
 import { resetHome } from './methods/reset.ts';
 import type { Services } from './methods/services.ts';
 import { changeSetting, checkSetting } from './methods/setting-change.ts';

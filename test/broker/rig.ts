@@ -17,7 +17,7 @@ import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import { type BrokerParts, brokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { TokenRequest } from '../../src/broker/request.ts';
-import { requireShowable } from '../../src/daemon/methods/open-requests.ts';
+import { requireShowable } from '../../src/daemon/methods/request-methods.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';

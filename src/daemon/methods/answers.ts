@@ -19,7 +19,7 @@ import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { processAnswer } from './open-requests.ts';
+import { processAnswer } from './request-methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 

@@ -1,13 +1,11 @@
 /**
- * The owner's methods about apps: the paired ones, their permissions, the questions they raise, the proxies
- * by which programs without a key come, and the forwards by which programs elsewhere do.
+ * The owner's methods about apps: the paired ones, their permissions, the proxies by which programs without a key come,
+ * and the forwards by which programs elsewhere do.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { parseScope } from '../../oauth/base/scope.ts';
 import { appAnswers } from './answers.ts';
-import { approvalRequestAnswer } from './open-requests.ts';
 import type { Handlers, Services } from './services.ts';
 import { requireUnchanged, permissionChange, denialOf } from '../approvals/widening.ts';
 
@@ -27,22 +25,6 @@ export const appMethods = {
   'permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
     await revokePermission(broker, appId, broker.canonical(resource), 'revoked');
-  },
-
-  'request.list': ({ broker, signIns }, caller) => ({
-    requests: broker.parts.approvalRequests
-      .list()
-      .map((open) => approvalRequestAnswer(open, signIns.mayFinish(caller, open.question))),
-  }),
-
-  'request.answer': ({ broker }, _caller, { id, answer, scope, duration, account }) => {
-    const { seconds, ...terms } = duration ?? {};
-    broker.parts.approvalRequests.answer(id, answer, {
-      ...terms,
-      scope: scope === undefined ? undefined : parseScope(scope),
-      time: seconds && seconds * 1000,
-      account,
-    });
   },
 
   'proxy.add': async ({ proxies }, _caller, params) => ({ proxy: await proxies.add(params) }),

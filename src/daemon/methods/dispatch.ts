@@ -25,6 +25,7 @@ import type { Handlers, Services } from './services.ts';
 import { appMethods } from './app-methods.ts';
 import { signInMethods } from './sign-in-methods.ts';
 import { homeMethods } from './home-methods.ts';
+import { requestMethods } from './request-methods.ts';
 import { registrationMethods } from './registration-entry.ts';
 import { resetMethods } from './reset.ts';
 import { apiKeyMethods } from './api-key-methods.ts';
@@ -38,6 +39,7 @@ const handlers: Handlers = {
   ...signInMethods,
   ...appMethods,
   ...apiKeyMethods,
+  ...requestMethods,
   ...registrationMethods,
   ...homeMethods,
   ...vaultMethods,

@@ -1,7 +1,7 @@
 /** The broker's facts in the wire's words. */
 import { expect, it } from 'vitest';
 import { explanationAnswer } from '../../../src/daemon/methods/answers.ts';
-import { approvalRequestAnswer } from '../../../src/daemon/methods/open-requests.ts';
+import { approvalRequestAnswer } from '../../../src/daemon/methods/request-methods.ts';
 import { brokerRig, inWorld } from '../../broker/rig.ts';
 import { worldOfFile } from '../../broker/places.ts';
 

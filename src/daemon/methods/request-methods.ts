@@ -1,5 +1,5 @@
 /**
- * Open questions in the wire's words: what a card or `keyturn request list` shows.
+ * The owner's methods about open questions: what a card or `keyturn request list` shows, and the answer.
  *
  * Invariants: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a
  * server wants opened goes where those of an app's sign-in go. A question whose words the wire's schema doesn't take
@@ -15,9 +15,28 @@ import type { OfferedSignIn, Question } from '../../broker/approval-requests/que
 import { approvalRequest } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { formatScope } from '../../oauth/base/scope.ts';
+import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { CommandApproval } from '../approvals/widening.ts';
 import { spelled } from '../system/spelling.ts';
+import type { Handlers } from './services.ts';
+
+export const requestMethods = {
+  'request.list': ({ broker, signIns }, caller) => ({
+    requests: broker.parts.approvalRequests
+      .list()
+      .map((open) => approvalRequestAnswer(open, signIns.mayFinish(caller, open.question))),
+  }),
+
+  'request.answer': ({ broker }, _caller, { id, answer, scope, duration, account }) => {
+    const { seconds, ...terms } = duration ?? {};
+    broker.parts.approvalRequests.answer(id, answer, {
+      ...terms,
+      scope: scope === undefined ? undefined : parseScope(scope),
+      time: seconds && seconds * 1000,
+      account,
+    });
+  },
+} satisfies Partial<Handlers>;
 
 /** The facts only; the functions of a client process stay here. */
 export function processAnswer(facts: ProcessFacts): NonNullable<ApprovalRequestAnswer['appProcess']> {
