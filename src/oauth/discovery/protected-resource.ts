@@ -28,10 +28,11 @@ export interface ProtectedResource {
 }
 
 const protectedResourceSchema = z.looseObject({
-  resource: z.string().min(1).optional(),
+  // GitLab writes it as a list of one.
+  resource: z.union([z.string(), z.tuple([z.string()]).transform(([one]) => one)]).optional(),
   authorization_servers: textList.pipe(z.tuple([z.string()], z.string())),
-  scopes_supported: textList.optional(),
-  // RFC 9728 §2. An unreadable value counts as absent.
+  // RFC 9728 §2. An unreadable value of these counts as absent.
+  scopes_supported: textList.optional().catch(undefined),
   dpop_bound_access_tokens_required: z.boolean().optional().catch(undefined),
   dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
@@ -52,7 +53,7 @@ export async function discoverProtectedResource(
           http,
           unreachable,
         )
-      : await namedDocument(named, http);
+      : await namedDocument(absolute(named, endpoint), http);
   // Web applications answer unknown paths with a page.
   return typeof found === 'string' ? undefined : processProtectedResource(endpoint, found, http);
 }
@@ -67,6 +68,11 @@ export function protectedResourceLocations(endpoint: string): string[] {
   return [...new Set([pathname + search, pathname, pathname.replace(/\/+$/, ''), ''])]
     .filter((path) => path !== '/')
     .map((path) => root + path);
+}
+
+/** RFC 9728 §5.1 wants a URL. A path alone can only mean the endpoint's own origin. */
+function absolute(named: string, endpoint: string): string {
+  return /^\/(?!\/)/.test(named) ? new URL(endpoint).origin + named : named;
 }
 
 /** Spec, Discovery rule 1: if the challenge names the document, only that one is used. */
@@ -141,7 +147,7 @@ function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
     `The protected resource metadata at ${quotedUrl(metadataUrl)} is malformed: ${quoted(fields)}.`,
     {
       rule: 'RFC 9728 §2',
-      hint: 'The server has to name at least one authorization server. Tell its operator.',
+      hint: 'resource has to be one URL, and authorization_servers a list with at least one. Tell its operator.',
     },
   );
 }

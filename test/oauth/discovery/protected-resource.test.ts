@@ -40,12 +40,15 @@ describe('discoverProtectedResource', () => {
     });
   });
 
-  it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
-    'D-2: refuses a challenge whose metadata is at %s',
-    async (url) => {
-      expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
-    },
-  );
+  it.each([
+    'javascript:alert(1)',
+    'http://server.example/m',
+    'file:///m',
+    '//server.example/m',
+    '/\t/x.example/m',
+  ])('D-2: refuses a challenge whose metadata is at %s', async (url) => {
+    expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
+  });
 
   it.each(['/mcp/', '/', '', '/mcp?tenant=1'])(
     'I-3 N-10: keeps a resource that ends in %j unchanged',
@@ -62,15 +65,25 @@ describe('discoverProtectedResource', () => {
     expect(found).toMatchObject({ resource: endpoint });
     expect(found?.scopesSupported).toBeUndefined();
     site.lay(pathSpecific, document({ authorization_servers: null }));
-    expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+    expect(await refusalOf(() => discover())).toMatchObject({
+      reason: 'metadata_invalid',
+      hint: expect.stringMatching(/^resource has to be one URL, and authorization_servers a list/),
+    });
   });
 
-  it('reads metadata with a malformed entry in one of its lists', async () => {
-    const servers = [7, null, '', 'https://issuer.example'];
-    site.lay(pathSpecific, document({ authorization_servers: servers, scopes_supported: ['a', {}, 'b'] }));
-    expect(await discover()).toMatchObject({
+  it.each([
+    [
+      { authorization_servers: [7, null, '', 'https://issuer.example'], scopes_supported: ['a', {}, 'b'] },
+      ['a', 'b'],
+    ],
+    [{ resource: [endpoint], scopes_supported: { a: 'Read' } }, undefined],
+  ])('reads metadata in spite of what is malformed in %j', async (changes, scopesSupported) => {
+    site.lay(pathSpecific, document(changes));
+    // A path alone is one of the endpoint's origin.
+    expect(await discover(pathSpecific)).toMatchObject({
+      resource: endpoint,
       authorizationServers: ['https://issuer.example'],
-      scopesSupported: ['a', 'b'],
+      scopesSupported,
     });
   });
 });
