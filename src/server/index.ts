@@ -11,7 +11,7 @@ export { KeyturnError } from '../base/errors.ts';
 export type { Access, SdkAuthInfo } from './resource/access.ts';
 export type { Answer, Connection, IncomingRequest } from './resource/base/incoming.ts';
 export type { RefusalReason } from './resource/base/refusal.ts';
-export type { RequestEvent, ServerEvent } from './resource/events.ts';
+export type { FailureEvent, RequestEvent, ServerEvent } from './resource/events.ts';
 export { protect } from './resource/fetch-handler.ts';
 export type { FetchHandler, ProtectedHandler } from './resource/fetch-handler.ts';
 export type {

@@ -54,6 +54,12 @@ function parsedBody(request: IncomingMessage): Uint8Array | undefined {
   return Buffer.from(typeof body === 'string' ? body : text);
 }
 
+/** A client that leaves is no fault: neither half a body, nor what its signal stopped. */
+export function isOfLeaving(error: unknown, request: IncomingMessage, response: ServerResponse): boolean {
+  const isStopped = response.destroyed && error instanceof Error && error.name === 'AbortError';
+  return isStopped || (request.destroyed && !request.complete);
+}
+
 /** Express keeps the whole target in `originalUrl`. */
 export function targetOf(request: IncomingMessage): string {
   const target =

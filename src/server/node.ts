@@ -2,13 +2,13 @@
  * `@keyturn/server/node`: a protected server on Node's own http and https servers.
  *
  * Invariant: a handler is called only after all checks, with a request that has neither the token nor its proof. What a
- * handler throws ends the request, and is shown to nobody.
+ * handler throws ends the request, and is shown to the operator alone.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { check, headersOf, prepare, targetOf, urlOf, write } from './node-request.ts';
+import { check, headersOf, isOfLeaving, prepare, targetOf, urlOf, write } from './node-request.ts';
 import type { Access } from './resource/access.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
 import type { ProtectedHandler } from './resource/fetch-handler.ts';
@@ -25,7 +25,7 @@ export type NodeHandler = (
 /** A listener for `http.createServer` whose handler takes a `Request` and gives a `Response`. */
 export function fetchListener(server: ProtectedServer, handler: ProtectedHandler): RequestListener {
   requireServer(server, 'fetchListener');
-  return guarded(async (request, response) => {
+  return guarded(server, async (request, response) => {
     const passed = await check(server, request, response);
     if (passed === undefined) return;
     const answer = await handler(requestOf(server, request, response, passed.bytes), passed.access);
@@ -36,7 +36,7 @@ export function fetchListener(server: ProtectedServer, handler: ProtectedHandler
 /** A listener for `http.createServer` whose handler takes Node's own request and response. */
 export function nodeListener(server: ProtectedServer, handler: NodeHandler): RequestListener {
   requireServer(server, 'nodeListener');
-  return guarded(async (request, response) => {
+  return guarded(server, async (request, response) => {
     const passed = await check(server, request, response);
     if (passed === undefined) return;
     prepare(response, passed.headers);
@@ -83,18 +83,22 @@ async function send(
     return;
   }
   response.flushHeaders();
-  // A client that leaves is no fault of ours.
-  await pipeline(Readable.fromWeb(answer.body as ReadableStream<Uint8Array>), response).catch(
-    () => undefined,
-  );
+  const body = Readable.fromWeb(answer.body as ReadableStream<Uint8Array>);
+  await pipeline(body, response).catch((error: NodeJS.ErrnoException) => {
+    // A client that leaves is no fault.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  });
 }
 
-/** A fault ends the request with 500 and says nothing of it. */
+/** A fault ends the request with 500. The client hears nothing of it. */
 function guarded(
+  server: ProtectedServer,
   listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): RequestListener {
   return (request, response) => {
-    listener(request, response).catch(() => {
+    listener(request, response).catch((error: unknown) => {
+      if (!isOfLeaving(error, request, response))
+        server.failed(request.method ?? 'GET', targetOf(request).replace(/\?.*$/s, ''), error);
       if (response.headersSent) response.destroy();
       else write({ status: 500, headers: { 'cache-control': 'no-store' }, body: null }, response);
     });

@@ -5,10 +5,11 @@ import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express from 'express';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { accessOf, metadata, protect } from '../../src/server/express.ts';
-import { jwt, protectedServer, type ProtectedServer } from '../../src/server/index.ts';
+import { jwt, protectedServer, type ProtectedServer, type ServerEvent } from '../../src/server/index.ts';
 import { fetchListener, nodeListener } from '../../src/server/node.ts';
+import { quietly } from '../../src/server/resource/base/option.ts';
 import { portOf } from '../support/servers/loopback-server.ts';
 import { Issuer, issuer, newKey, start, tokenOf } from './parties.ts';
 
@@ -18,6 +19,7 @@ const key = await newKey();
 async function listen(make: (server: ProtectedServer) => RequestListener) {
   const http = createServer();
   const resource = `http://127.0.0.1:${await portOf(http)}/mcp`;
+  const events: ServerEvent[] = [];
   const server = protectedServer({
     resource,
     authorizationServers: [issuer],
@@ -27,9 +29,10 @@ async function listen(make: (server: ProtectedServer) => RequestListener) {
     routes: [{ path: '/mcp/admin', scopes: ['notes:admin'] }],
     fetch: new Issuer(key).fetch,
     now: () => start,
+    onEvent: (event) => events.push(event),
   });
   http.on('request', make(server));
-  return { resource, server, token: (changes = {}) => tokenOf(key, { aud: resource, ...changes }) };
+  return { resource, server, events, token: (changes = {}) => tokenOf(key, { aud: resource, ...changes }) };
 }
 
 const seen = (headers: object): string[] => Object.keys(headers).map((name) => name.toLowerCase());
@@ -207,6 +210,32 @@ it('streams an answer, and ends it in the handler when the client leaves', async
   expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: 1\n\n');
   await reader?.cancel();
   await ended.promise;
+});
+
+const fault = () => {
+  throw new Error('no base for Bearer abc');
+};
+
+it.each<[string, number, (server: ProtectedServer) => RequestListener]>([
+  ['a Fetch handler', 500, (server) => fetchListener(server, fault)],
+  ['a handler of Node', 500, (server) => nodeListener(server, async () => Promise.resolve().then(fault))],
+  [
+    'a stream',
+    200,
+    (server) => fetchListener(server, () => new Response(new ReadableStream({ pull: fault }))),
+  ],
+])('what %s throws is told to the operator, and not to the client', async (_what, status, make) => {
+  const { resource, token, events } = await listen(make);
+  const answer = await fetch(resource, { headers: { authorization: `Bearer ${await token()}` } });
+  expect([answer.status, await answer.text().catch(() => '')]).toEqual([status, '']);
+  const problem = expect.stringMatching(/^Error: "no base for Bearer …" at .*adapters\.test/) as string;
+  expect(events.at(-1)).toEqual({ kind: 'failed', at: start, method: 'GET', path: '/mcp', problem });
+});
+
+it('a fault is printed if nobody listens for events', () => {
+  const printed = vi.spyOn(process, 'emitWarning').mockReturnValueOnce(undefined);
+  quietly(undefined)({ kind: 'failed', problem: 'no base' });
+  expect(printed.mock.calls).toEqual([['no base', '@keyturn/server']]);
 });
 
 const sdks: readonly (readonly [string, (server: ProtectedServer) => RequestListener])[] = [

@@ -8,8 +8,10 @@ import { randomBytes, createHash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { requireRuntime } from '../../base/runtime.ts';
+import { isOfLeaving } from '../node-request.ts';
+import { shownFault } from '../resource/base/fault.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage, StoredItem } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
@@ -93,7 +95,8 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
     handler(request, response) {
       for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
       answer(request, response).catch((error: unknown) => {
-        settings.onEvent({ kind: 'refused', error: 'server_error', problem: thrown(error) });
+        if (!isOfLeaving(error, request, response))
+          settings.onEvent({ kind: 'refused', error: 'server_error', problem: shownFault(error) });
         if (response.headersSent) response.destroy();
         else refuse(response, 500);
       });
@@ -104,12 +107,6 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
       if (settings.storage === undefined) await storage.close();
     },
   };
-}
-
-/** Of an error that the author's own code may have thrown, whose message may hold anything. */
-function thrown(error: unknown): string {
-  if (error instanceof KeyturnError) return error.message;
-  return error instanceof Error ? `thrown: ${quoted(error.name)}` : 'thrown: no Error';
 }
 
 interface ServerParts {

@@ -9,6 +9,7 @@ import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { networkProblem } from '../../oauth/base/http.ts';
+import { shownFault } from '../resource/base/fault.ts';
 import { expected, listed } from '../resource/base/listed.ts';
 import type { Settings } from './options.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
@@ -226,6 +227,11 @@ export function tellEvents(provider: Provider, { onEvent, resources }: Settings)
       ...(typeof problem === 'string' ? { problem } : {}),
     });
   };
+  provider.on('server_error', ({ oidc }, fault) => {
+    const clientId = oidc.client?.clientId;
+    const problem = shownFault(fault);
+    onEvent({ kind: 'refused', ...(clientId ? { clientId } : {}), error: 'server_error', problem });
+  });
   provider.on('grant.error', refused);
   provider.on('authorization.error', refused);
   provider.on('registration_create.error', refused);

@@ -1,10 +1,11 @@
 /**
- * What a protected server tells its operator: each request that passed or was refused, and each outage.
+ * What a protected server tells its operator: each request that passed or was refused, each outage, and each fault.
  *
  * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is
  * bounded and printable.
  */
 import { quoted } from '../../base/errors.ts';
+import { shownFault } from './base/fault.ts';
 import type { Refusal, RefusalReason } from './base/refusal.ts';
 import type { Operation } from './requests/message.ts';
 import type { Outage, VerifiedToken } from './tokens/token.ts';
@@ -32,7 +33,13 @@ export interface RequestEvent {
   readonly operations?: readonly string[];
 }
 
-export type ServerEvent = RequestEvent | Outage;
+/** The handler of a request that passed threw, or a function among the options. */
+export interface FailureEvent extends Pick<RequestEvent, 'at' | 'method' | 'path'> {
+  readonly kind: 'failed';
+  readonly problem: string;
+}
+
+export type ServerEvent = RequestEvent | Outage | FailureEvent;
 
 /** What is known of a request so far; the pipeline fills it in. */
 export interface Course {
@@ -66,6 +73,10 @@ export function requestEvent(course: Course, at: number, refusal?: Refusal): Req
     ...(needed && { needed }),
     ...(operations && { operations: operations.slice(0, maxOperations).map(shown) }),
   };
+}
+
+export function failureEvent(method: string, path: string, at: number, error: unknown): FailureEvent {
+  return { kind: 'failed', at, method, path: path.slice(0, maxPathLength), problem: shownFault(error) };
 }
 
 /** A URI is shown without its query, which may be somebody's secret. */

@@ -10,12 +10,13 @@ import { makeAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { limitKey } from './base/address.ts';
 import { sha256 } from './base/digest.ts';
+import { shownFault } from './base/fault.ts';
 import { hasBody } from './base/incoming.ts';
 import type { Answer, IncomingRequest } from './base/incoming.ts';
 import { Refusal } from './base/refusal.ts';
 import { makeChecks } from './checks.ts';
 import type { Checks } from './checks.ts';
-import { requestEvent } from './events.ts';
+import { failureEvent, requestEvent } from './events.ts';
 import type { Course } from './events.ts';
 import type { ProtectedServerOptions } from './options.ts';
 import { refusalAnswer } from './requests/challenge.ts';
@@ -92,6 +93,12 @@ export class ProtectedServer {
     }
   }
 
+  /** Tells the operator what a handler threw; for an adapter that answers in its place. */
+  failed(method: string, path: string, error: unknown): void {
+    const { onEvent, now } = this.#checks.settings;
+    onEvent(failureEvent(method, path, now(), error));
+  }
+
   async #run(request: IncomingRequest, course: Course): Promise<Verdict> {
     const { settings, scopes, dpop, perAddress, perClient } = this.#checks;
     course.address = checkTransport(request, settings);
@@ -165,8 +172,7 @@ export class ProtectedServer {
     try {
       state = await checkSession(token);
     } catch (error) {
-      // Its message may hold anything.
-      problem = `checkSession threw ${error instanceof Error ? quoted(error.name) : 'no Error'}`;
+      problem = `checkSession threw ${shownFault(error)}`;
     }
     if (state === 'ended') throw new Refusal('session_ended');
     if (state === 'unavailable') throw new Refusal('session_unavailable', { retryAfterSeconds: 5 });

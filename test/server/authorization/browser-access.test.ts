@@ -41,15 +41,11 @@ it.each<[string, string, string]>([
   'AS-30: the limit of requests %s ends by itself, for one address and no other',
   async (_what, method, path) => {
     let now = Date.now();
-    const rig = await startServer({
-      requestLimit: { requests: 3, seconds: 60 },
-      trustedProxies: ['127.0.0.1'],
-      now: () => now,
-    });
-    const ask = async (sender: string) => {
-      const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
-      return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
-    };
+    const requestLimit = { requests: 3, seconds: 60 };
+    const rig = await startServer({ requestLimit, trustedProxies: ['127.0.0.1'], now: () => now });
+    const body = new URLSearchParams({ token: 'guessed' });
+    const ask = async (sender: string) =>
+      rig.request(path, { method, headers: { 'x-forwarded-for': sender }, body });
     const answered = [];
     for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
     expect(answered).not.toContain(429);
@@ -93,11 +89,7 @@ describe('a page of another origin', () => {
     const origin = 'https://any.example';
     const asked = await rig.request('/reg', {
       method: 'OPTIONS',
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'content-type',
-      },
+      headers: { origin, 'access-control-request-method': 'POST' },
     });
     expect([asked.status, asked.headers.get('access-control-allow-headers')]).toEqual([
       204,

@@ -100,8 +100,13 @@ describe('a client ID metadata document', () => {
   it.each([
     ['refuses the connection', `https://127.0.0.1:${unusedPort}/app.json`, 'ECONNREFUSED'],
     ['is none', `${origin}/absent.json`, 'unexpected response status 404'],
-    ['is of a private host', 'https://10.0.0.1/app.json', '"10.0.0.1" has an address that is not public.'],
-  ])('whose place %s is an event with its URL and the problem', async (_what, clientId, problem) => {
+    [
+      'is of a private host',
+      'https://169.254.169.254/x',
+      '"169.254.169.254" has an address that is not public.',
+    ],
+    ['is of another', 'https://[fd00::1]/x', '"fd00::1" has an address that is not public.'],
+  ])('AS-15: whose place %s is an event with its URL and the problem', async (_what, clientId, problem) => {
     await answerTo(rig, { client_id: clientId });
     expect(rig.events).toContainEqual({ kind: 'refused', clientId, error: 'invalid_client', problem });
   });
@@ -117,15 +122,6 @@ describe('a client ID metadata document', () => {
     const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
     expect(await answerTo(rig, { client_id: clientId })).toEqual([400, null]);
   });
-
-  it.each(['https://169.254.169.254/latest/client.json', 'https://[fd00::1]/client.json'])(
-    'AS-15: at the inner address %s is never asked for',
-    async (clientId) => {
-      const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
-      expect(answer.status).toBe(400);
-      expect(await answer.text()).toContain('address');
-    },
-  );
 
   it.each([
     ['none', 'none' as const],
@@ -151,13 +147,13 @@ describe('dynamic registration', () => {
     expect((await signIn(rig, { client_id: String(body['client_id']) })).status).toBe(200);
   });
 
-  it.each<[string | undefined, object]>([
-    ['http://evil.example/callback', {}],
-    ['javascript:alert(1)', {}],
-    ['com.example.app:/callback', {}],
-    [undefined, {}],
-  ])('AS-7: refuses the redirect URI %s of a client with %j', async (uri, more) => {
-    const { status, body } = await register(rig, { redirect_uris: uri && [uri], ...more });
+  it.each([
+    ['http://evil.example/callback'],
+    ['javascript:alert(1)'],
+    ['com.example.app:/callback'],
+    undefined,
+  ])('AS-7: refuses the redirect URIs %j', async (redirect_uris) => {
+    const { status, body } = await register(rig, { redirect_uris });
     expect([status, body['error']]).toEqual([400, 'invalid_redirect_uri']);
   });
 
@@ -180,12 +176,7 @@ describe('dynamic registration', () => {
     const asked = {
       client_name: 'n'.repeat(150),
       redirect_uris: [redirectUri, 'cursor://anysphere.cursor-mcp/oauth/callback', redirectUri],
-      grant_types: [
-        'authorization_code',
-        'refresh_token',
-        'implicit',
-        'urn:ietf:params:oauth:grant-type:device_code',
-      ],
+      grant_types: ['authorization_code', 'refresh_token', 'implicit', 'password'],
       response_types: ['code', 'token'],
       token_endpoint_auth_method: 'client_secret_jwt',
       application_type: 'web',
@@ -244,12 +235,8 @@ describe('a machine client', () => {
   const machines = ofFile(async () => {
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
     const limits = { scopes: ['notes:read'] };
-    const clients = ['robot', 'robo'].map((clientId) => ({
-      clientId,
-      keys: [jwk],
-      isMachine: true,
-      ...limits,
-    }));
+    const machine = { keys: [jwk], isMachine: true, ...limits };
+    const clients = ['robot', 'robo'].map((clientId) => ({ clientId, ...machine }));
     const limited = { clientId: 'limited', redirectUris: [redirectUri], ...limits };
     return startServer({ clients: [...clients, limited], accounts: developmentLogin(['alice', 'robot']) });
   });

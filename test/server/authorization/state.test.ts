@@ -94,14 +94,8 @@ it('a refresh token is used up once, and its second use ends the grant', async (
   const storage = memoryStorage();
   let replays = 0;
   const { errors } = await loadOidcProvider();
-  const adapter = adapterFor({
-    storage,
-    errors,
-    askedResource: () => undefined,
-    now: Date.now,
-    onReplay: () => (replays += 1),
-    graceSeconds: 0,
-  })('RefreshToken');
+  const shared = { storage, errors, now: Date.now, askedResource: () => undefined };
+  const adapter = adapterFor({ ...shared, onReplay: () => (replays += 1), graceSeconds: 0 })('RefreshToken');
   await adapter.upsert('first', { grantId: 'g' }, 60);
   await adapter.upsert('next', { grantId: 'g' }, 60);
   await adapter.consume('first');

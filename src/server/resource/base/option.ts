@@ -94,15 +94,27 @@ export function readOption<T>(name: string, hint: string, read: () => T): T {
   }
 }
 
-/** What an operator listens with. A log that fails must not change an answer. */
-export function quietly<E>(onEvent: ((event: E) => void) | undefined): (event: E) => void {
+/** What an operator listens with; faults are printed if nobody listens. A log that fails must not change an answer. */
+export function quietly<E extends Told>(onEvent: (event: E) => void = printFault): (event: E) => void {
   return (event) => {
     try {
-      onEvent?.(event);
+      onEvent(event);
     } catch {
       // Said above.
     }
   };
+}
+
+interface Told {
+  readonly kind: string;
+  readonly error?: string;
+  readonly problem?: string;
+}
+
+/** A platform without Node's warnings gets the error itself, from `protect`. */
+function printFault({ kind, error, problem = kind }: Told): void {
+  if (kind === 'failed' || error === 'server_error')
+    globalThis.process?.emitWarning(problem, '@keyturn/server');
 }
 
 /** A function of the author's, whose answers are checked where they are used. */
