@@ -15,6 +15,7 @@ import {
 } from '../authorization/accounts/upstream-accounts.ts';
 import { UpstreamFault, upstreamProblem } from '../authorization/accounts/upstream-client.ts';
 import { errorPage } from '../authorization/base/pages.ts';
+import { shownFault } from '../resource/base/fault.ts';
 import { fetchTo } from '../resource/upstream.ts';
 import type { Ending, SessionParts } from './ending.ts';
 import type { Upstream } from './options.ts';
@@ -158,8 +159,12 @@ async function accept(
 async function subjectBy({ upstream, fetch }: ForwardingParts, token: string): Promise<string> {
   const { issuer, resource, subjectOf } = upstream;
   if (subjectOf === undefined) throw new UpstreamFault('nothing says who signed in');
-  const subject = await subjectOf(fetchTo({ resource, token, fetch }));
-  return accountOf(issuer, subjectSchema.parse(subject));
+  try {
+    const subject = await subjectOf(fetchTo({ resource, token, fetch }));
+    return accountOf(issuer, subjectSchema.parse(subject));
+  } catch (error) {
+    throw new UpstreamFault(`subjectOf: ${shownFault(error)}`);
+  }
 }
 
 /** Undefined: a scope that isn't known here. */

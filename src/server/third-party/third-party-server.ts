@@ -156,7 +156,9 @@ async function upstreamToken(status: SessionStatus, access: Access): Promise<str
   if (standing?.state === 'valid') return standing.session.upstream.accessToken;
   if ((standing?.state ?? state) === 'unavailable') {
     const said = 'The upstream authorization server can’t be asked.';
-    throw new KeyturnError('authorization_server_unreachable', said);
+    throw new KeyturnError('authorization_server_unreachable', said, {
+      hint: 'The event upstream_unavailable says why.',
+    });
   }
   throw new KeyturnError('login_required', 'The upstream session of this request has ended.', {
     hint: 'Answer 401, so that the client signs in again.',

@@ -96,7 +96,7 @@ describe('an answer of a provider', () => {
     expect(rig.events.at(-1)).toEqual({
       kind: 'refused',
       clientId: 'editor-at-the-desk',
-      problem: 'status 401 "invalid_client"',
+      problem: 'status 401 "invalid_client". Check clientId and clientSecret.',
     });
   });
 

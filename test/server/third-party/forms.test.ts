@@ -72,13 +72,20 @@ it('an upstream like a GitHub App has no scopes; a refused renewal ends the sess
 });
 
 it.each([
-  ['github', '/access_token', 'error=bad_verification_code&error_description=expired'],
-  ['slack', '/api/oauth.v2.access', { ok: false, error: 'invalid_code', access_token: 'x' }],
+  ['github', '/access_token', 'error=redirect_uri_mismatch', /\. Register <your issuer>/],
+  [
+    'slack',
+    '/api/oauth.v2.access',
+    { ok: false, error: 'bad_client_secret', access_token: 'x' },
+    /Secret\.$/,
+  ],
+  ['notion', '/v1/oauth/token', { scope: 'read' }, /"access_token" property must be a string/],
 ] as const)(
-  'an upstream like %s that answers 200 with an error signs nobody in',
-  async (form, path, said) => {
+  'an upstream like %s that answers 200 without a token is told',
+  async (form, path, said, problem) => {
     await start(form, path, () => said);
     expect((await authorize(flow)).back.get('error')).toBe('server_error');
+    expect(flow.events.at(-1)?.problem).toMatch(problem);
   },
 );
 

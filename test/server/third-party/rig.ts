@@ -153,6 +153,8 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       }
       const own = state.bend.answer?.(heard);
       if (own) {
+        // RFC 6749 §5.2 wants the challenge.
+        if (own.status === 401) response.setHeader('www-authenticate', 'Basic realm="upstream"');
         response.writeHead(own.status ?? 200, { 'content-type': own.type }).end(own.text);
         return;
       }
@@ -239,7 +241,8 @@ export async function startFlow(
       const headers = { authorization: `Bearer ${String(token)}` };
       return (await handle(new Request(notes, { method: 'POST', headers }))).status;
     },
-    request: async (path: string, init?: RequestInit) => fetch(issuer + path, { dispatcher, ...init }),
+    request: async (path: string, init?: RequestInit) =>
+      fetch(new URL(path, issuer), { dispatcher, ...init }),
     async close() {
       await server.close();
       await trusting.close();

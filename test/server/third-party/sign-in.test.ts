@@ -74,7 +74,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
           subjectOf: async (call) => {
             await expect(call('https://elsewhere.example/me')).rejects.toThrow();
             asked.push((await call(me)).status);
-            return names.shift() ?? '';
+            return names.shift() ?? expect.fail('no more names');
           },
         },
       ),
@@ -85,6 +85,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
     expect(claims['sub']).toBe(`${plain.upstream.issuer}#carol`);
     const { back } = await authorize(plain);
     expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
+    expect(plain.events.at(-1)?.problem).toMatch(/^subjectOf: AssertionError: "no more names" at /);
     const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
     expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
     expect(asked).toEqual([200, 200]);
@@ -125,16 +126,10 @@ describe('consent, before anything is forwarded', () => {
     owner.submit(page, { decision: 'allow', ...form }, undefined, headers);
   it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
     ['an approval without the cookie', (at) => approve(at, { cookie: without(at.own) })],
-    [
-      'an approval with two cookies of that name',
-      (at) => approve(at, { cookie: `${at.own}; ${at.foreign}` }),
-    ],
+    ['an approval with two such cookies', (at) => approve(at, { cookie: `${at.own}; ${at.foreign}` })],
     ['an approval from another site', (at) => approve(at, { 'sec-fetch-site': 'cross-site' })],
     ['an approval without the form’s token', (at) => approve(at, {}, { form_token: '' })],
-    [
-      'the upstream’s answer before the approval',
-      ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`),
-    ],
+    ['an answer before the approval', ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`)],
   ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
     const page = await owner.open(authorizationOf(flow).url);
@@ -192,22 +187,15 @@ describe('an upstream that fails', () => {
   it.each<[string, Bend, string]>([
     ['says that they refused', { redirect: { error: 'access_denied', ...noCode } }, 'access_denied'],
     ['says so by user_denied', { redirect: { error: 'user_denied', ...noCode } }, 'access_denied'],
-    [
-      'has an error with a script',
-      { redirect: { error: 'server_error', error_description: '<script>x</script>', code: undefined } },
-      'server_error',
-    ],
+    ['has an error with a script', { redirect: { error: '<script>', ...noCode } }, 'server_error'],
     ['answers as another issuer', { redirect: { iss: 'https://evil.example' } }, 'server_error'],
     ['answers without its issuer', { redirect: { iss: undefined } }, 'server_error'],
     ['has an ID token for another client', { claims: { aud: 'somebody-else' } }, 'server_error'],
-    [
-      'has a token of another client, as it says',
-      { introspection: { client_id: 'another' } },
-      'server_error',
-    ],
+    ['says that the token is another’s', { introspection: { client_id: 'another' } }, 'server_error'],
     ['has a token of another client', { token: { access_token: foreignJwt() } }, 'server_error'],
     ['grants none of the scopes', { token: { scope: 'openid' } }, 'access_denied'],
     ['redirects the exchange', { fault: { path: '/token', status: 'redirects' } }, 'server_error'],
+    ['hangs', { fault: { path: '/token', status: 'hangs' } }, 'server_error'],
   ])('TP-9: the client is told in our words that the upstream %s', async (_what, next, error) => {
     bend(next);
     const started = flow.events.filter(({ kind }) => kind === 'session_started').length;
@@ -255,12 +243,6 @@ describe('an upstream that fails', () => {
     );
     expect([answer.status, answer.text.includes('script')]).toEqual([400, false]);
     expect(requestsTo('/token')).toHaveLength(0);
-  });
-
-  it('TP-9: an upstream that hangs is given up, and the client is told', async () => {
-    bend({ fault: { path: '/token', status: 'hangs' } });
-    const { back } = await authorize(flow);
-    expect(back.get('error')).toBe('server_error');
   });
 });
 

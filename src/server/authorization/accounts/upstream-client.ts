@@ -8,6 +8,7 @@ import * as openid from 'openid-client';
 import { KeyturnError, quotedWithheld } from '../../../base/errors.ts';
 import { hostOf, reachOf } from '../../../base/addresses.ts';
 import { networkProblem } from '../../../oauth/base/http.ts';
+import { shownWords } from '../../resource/base/fault.ts';
 import { operatorFetch } from '../base/operator-fetch.ts';
 
 export interface UpstreamClient {
@@ -40,7 +41,13 @@ export class UpstreamFault extends Error {}
 export function upstreamProblem(error: unknown): string {
   if (error instanceof openid.ResponseBodyError) return `status ${error.status} ${upstreamWords(error)}`;
   if (error instanceof openid.AuthorizationResponseError) return `the error ${upstreamWords(error)}`;
-  if (error instanceof openid.ClientError) return `${error.message} (${error.code ?? 'no code'})`;
+  if (error instanceof openid.ClientError) {
+    const { message, cause, code = 'no code' } = error;
+    // The library's own words: the field, the claim or the status that it did not expect.
+    const detail =
+      cause instanceof Response ? `: ${cause.status}` : cause instanceof Error ? `: ${cause.message}` : '';
+    return `${message}${detail} (${code})`;
+  }
   if (error instanceof KeyturnError) return `${error.reason}: ${error.message}`;
   if (error instanceof UpstreamFault) return error.message;
   return error instanceof TypeError ? networkProblem(error) : 'an answer that can’t be used';
@@ -48,11 +55,18 @@ export function upstreamProblem(error: unknown): string {
 
 type OAuthError = Pick<openid.ResponseBodyError, 'error' | 'error_description'>;
 
-/** RFC 6749 §5.2. In a sentence, a long word with a digit may be a code, a token or a key. */
+/** RFC 6749 §5.2, and what to do about it. */
 function upstreamWords({ error, error_description: description = '' }: OAuthError): string {
-  const words = description.replaceAll(/[^\s"'(),:;]{12,}/g, (word) => (/\d/.test(word) ? '…' : word));
-  return quotedWithheld(error) + (words === '' ? '' : `: ${quotedWithheld(words)}`);
+  const words = quotedWithheld(error) + (description === '' ? '' : `: ${shownWords(description)}`);
+  const [, advice] = advices.find(([codes]) => codes.test(error)) ?? [];
+  return advice === undefined ? words : `${words}. ${advice}.`;
 }
+
+/** By the error codes of RFC 6749 §5.2, GitHub and Slack. */
+const advices: readonly (readonly [RegExp, string])[] = [
+  [/^invalid_client|client_credentials|client_secret/, 'Check clientId and clientSecret'],
+  [/redirect_uri/, 'Register <your issuer>/login/callback there'],
+];
 
 /** Seconds for each request: a user or a program waits for it. */
 const timeoutSeconds = 5;
@@ -160,9 +174,11 @@ function upstreamFetch(
     const heard = { status: answer.status, type: answer.headers['content-type'] ?? '', text: answer.text };
     const said = isForToken ? read(heard) : heard;
     const hasBody = said.status !== 204 && said.status !== 304 && said.status >= 200;
+    // RFC 6749 §5.2: a refused secret brings a challenge, for which the client would leave the body unread.
+    const { 'www-authenticate': _challenge, ...kept } = answer.headers;
     return new Response(hasBody ? said.text : undefined, {
       status: said.status,
-      headers: { ...answer.headers, 'content-type': said.type },
+      headers: { ...kept, 'content-type': said.type },
     });
   };
 }
