@@ -5,6 +5,7 @@
  * silence. What passes has no token and no proof in any of Node's three forms of headers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { KeyturnError } from '../base/errors.ts';
 import { boundedBytes } from '../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './resource/access.ts';
 import type { Answer, IncomingRequest } from './resource/base/incoming.ts';
@@ -37,21 +38,38 @@ export function incomingOf(server: ProtectedServer, request: IncomingMessage): I
     target,
     headers: headersOf(request),
     connection: { isEncrypted: isEncrypted(request), address },
-    readBody: async (maxBytes) => {
-      const parsed = parsedBody(request);
-      if (parsed === undefined) return boundedBytes(request, maxBytes);
-      return parsed.byteLength > maxBytes ? undefined : parsed;
-    },
+    readBody: async (maxBytes) => readBody(request, maxBytes),
   };
 }
 
-/** What a parser of bodies that ran before left of the body, written again: the stream is empty then. */
-function parsedBody(request: IncomingMessage): Uint8Array | undefined {
-  const body = request.readableDidRead && 'body' in request ? request.body : undefined;
-  if (body === undefined || body instanceof Uint8Array) return body;
-  const isFields = typeof body === 'object' && body !== null && isForm(headersOf(request));
-  const text = isFields ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
-  return Buffer.from(typeof body === 'string' ? body : text);
+/** The whole body, also if a parser of bodies ran before. Undefined: it is longer. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
+  const parsed = parsedBody(request);
+  if (parsed === undefined) return boundedBytes(request, maxBytes);
+  return parsed.byteLength > maxBytes ? undefined : parsed;
+}
+
+/** What a parser of bodies left of the body, written again: the stream is empty then. Undefined: none ran. */
+export function parsedBody(request: IncomingMessage): Uint8Array | undefined {
+  if (!request.readableDidRead) return undefined;
+  const body = 'body' in request ? request.body : undefined;
+  if (body === undefined) {
+    throw new KeyturnError(
+      'internal',
+      'Another handler read the body of the request, and left nothing of it.',
+      {
+        hint: 'Let this server come first, or set request.body. In Fastify: request.raw.body = request.body',
+      },
+    );
+  }
+  if (body instanceof Uint8Array) return body;
+  if (typeof body === 'string') return Buffer.from(body);
+  if (typeof body !== 'object' || body === null || !isForm(headersOf(request)))
+    return Buffer.from(JSON.stringify(body));
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(body) as [string, unknown][])
+    for (const each of [value].flat()) form.append(name, String(each));
+  return Buffer.from(form.toString());
 }
 
 /** A client that leaves is no fault: neither half a body, nor what its signal stopped. */

@@ -8,7 +8,16 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { check, headersOf, isOfLeaving, prepare, targetOf, urlOf, write } from './node-request.ts';
+import {
+  check,
+  headersOf,
+  isOfLeaving,
+  parsedBody,
+  prepare,
+  targetOf,
+  urlOf,
+  write,
+} from './node-request.ts';
 import type { Access } from './resource/access.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
 import type { ProtectedHandler } from './resource/fetch-handler.ts';
@@ -57,7 +66,8 @@ function requestOf(
   });
   const method = request.method ?? 'GET';
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  const body = bytes ?? (Readable.toWeb(request) as ReadableStream<Uint8Array>);
+  const left = hasBody ? (bytes ?? parsedBody(request)) : undefined;
+  const body = left ?? (Readable.toWeb(request) as ReadableStream<Uint8Array>);
   return new Request(urlOf(server, targetOf(request)), {
     method,
     headers: headersOf(request),

@@ -16,7 +16,7 @@ import { Issuer, issuer, newKey, start, tokenOf } from './parties.ts';
 const key = await newKey();
 
 /** Listens on a free port of this machine. */
-async function listen(make: (server: ProtectedServer) => RequestListener) {
+async function listen(make: (server: ProtectedServer) => RequestListener, more: object = {}) {
   const http = createServer();
   const resource = `http://127.0.0.1:${await portOf(http)}/mcp`;
   const events: ServerEvent[] = [];
@@ -30,6 +30,7 @@ async function listen(make: (server: ProtectedServer) => RequestListener) {
     fetch: new Issuer(key).fetch,
     now: () => start,
     onEvent: (event) => events.push(event),
+    ...more,
   });
   http.on('request', make(server));
   return { resource, server, events, token: (changes = {}) => tokenOf(key, { aud: resource, ...changes }) };
@@ -236,6 +237,23 @@ it('a fault is printed if nobody listens for events', () => {
   const printed = vi.spyOn(process, 'emitWarning').mockReturnValueOnce(undefined);
   quietly(undefined)({ kind: 'failed', problem: 'no base' });
   expect(printed.mock.calls).toEqual([['no base', '@keyturn/server']]);
+});
+
+it.each([
+  ['application/json', '{"a":[1]}'],
+  ['application/x-www-form-urlencoded', 'a=1&a=2'],
+])('a Fetch handler reads the %s that a parser read before', async (type, body) => {
+  const { resource, token } = await listen(
+    (server) =>
+      express().use(
+        express.json(),
+        express.urlencoded(),
+        fetchListener(server, async (asked) => new Response(await asked.text())),
+      ),
+    { operations: undefined },
+  );
+  const headers = { authorization: `Bearer ${await token()}`, 'content-type': type };
+  expect(await (await fetch(resource, { method: 'POST', headers, body })).text()).toBe(body);
 });
 
 const sdks: readonly (readonly [string, (server: ProtectedServer) => RequestListener])[] = [

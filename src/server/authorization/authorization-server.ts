@@ -10,7 +10,7 @@ import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireRuntime } from '../../base/runtime.ts';
-import { isOfLeaving } from '../node-request.ts';
+import { isOfLeaving, targetOf } from '../node-request.ts';
 import { shownFault } from '../resource/base/fault.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage, StoredItem } from '../storage/storage.ts';
@@ -208,12 +208,13 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
   };
   const paths = pathsOf(settings.issuer);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { url = '/' } = request;
+    const url = targetOf(request);
     // RFC 9112 §3.2.2: the absolute form names a host, and the provider would take it for its own.
     if (!url.startsWith('/')) return refuse(response, 400);
     if (url.length > maxTargetLength) return refuse(response, 414);
     const provider = await providers.get();
-    const path = paths.within(url);
+    // A framework strips its mount path, which is the issuer's path or what a proxy puts before it.
+    const path = (paths.prefix === '' ? undefined : paths.within(url)) ?? paths.within(request.url ?? '/');
     if (path === undefined || !isExact(path)) return refuse(response, 404);
     if (path.startsWith('/login/') && settings.accounts.callback) {
       return settings.accounts.callback(request, response);

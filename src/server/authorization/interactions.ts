@@ -10,7 +10,7 @@ import type { Client, Interaction } from 'oidc-provider';
 import { z } from 'zod';
 import { constantTimeEqual } from '../../base/constant-time.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
+import { readBody } from '../node-request.ts';
 import type { Forwarding, SignInResult } from './accounts/accounts.ts';
 import type { ResourceOptions } from './options.ts';
 import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
@@ -219,6 +219,6 @@ function formProblem(
 
 /** No fields where it is longer than any form of ours. */
 async function readForm(request: IncomingMessage): Promise<Record<string, string>> {
-  const bytes = await boundedBytes(request, maxFormLength);
+  const bytes = await readBody(request, maxFormLength);
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }

@@ -7,8 +7,8 @@
  */
 import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import { readBody } from '../node-request.ts';
 import type { ResourceOptions } from './options.ts';
 import { defaultScopesOf } from './provider-settings.ts';
 import { offeredRegistration } from './clients/registration-request.ts';
@@ -27,7 +27,7 @@ export async function rewrittenRequest(
   const isRegistration = /^\/reg(?:\/|$)/.test(place) && (method === 'POST' || method === 'PUT');
   if (!isRegistration && !(method === 'POST' && ['/token', '/token/revocation'].includes(place)))
     return request;
-  const bytes = await boundedBytes(request, maxBody);
+  const bytes = await readBody(request, maxBody);
   if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
   const type = headers['content-type'] ?? '';

@@ -1,5 +1,6 @@
 /** The pages that a user sees at the authorization server, and who may answer them. */
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import express from 'express';
 import type { BrowserContext, Page } from 'playwright';
 import type { Page as Shown } from '../browser.ts';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,15 @@ import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { developmentLogin, memoryStorage } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
-import { authorizationOf, editor, redirectUri, refreshOf, registered } from './rig.ts';
+import {
+  authorizationOf,
+  editor,
+  publicClient,
+  redirectUri,
+  refreshOf,
+  register,
+  registered,
+} from './rig.ts';
 import { signIn, startServer, tokenFor, type Asked } from './rig.ts';
 import { portOf } from '../../support/servers/loopback-server.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
@@ -280,4 +289,24 @@ it('an error inside the provider is told as the cause', async () => {
     clientId: editor,
     problem: expect.stringContaining('"no base" at'),
   });
+});
+
+const parsers = [express.json(), express.urlencoded(), express.text()];
+
+it.each<[string, string, (handler: RequestListener) => RequestListener]>([
+  ['behind parsers of bodies', '', (handler) => express().use(...parsers, handler)],
+  ['at the path of its issuer', '/auth', (handler) => express().use('/auth', handler)],
+])('a server in Express works %s', async (_where, path, mount) => {
+  const own = await ofTest(startServer({}, path, undefined, mount));
+  expect([(await signIn(own)).status, (await register(own, publicClient)).status]).toEqual([200, 201]);
+});
+
+it('a server says what to do if another handler read the body', async () => {
+  const readBefore =
+    (handler: RequestListener): RequestListener =>
+    (request, response) =>
+      void request.on('end', () => handler(request, response)).resume();
+  const own = await ofTest(startServer({}, '', undefined, readBefore));
+  expect((await register(own, publicClient)).status).toBe(500);
+  expect(own.events.at(-1)?.problem).toMatch(/set request\.body/);
 });

@@ -1,5 +1,6 @@
 /** A real authorization server over HTTPS for a whole file, and a client of it. Tests change only their clients. */
 import { createHash, randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import { Agent, fetch, type RequestInit } from 'undici';
 import { Browser } from '../browser.ts';
 import { throwAwayCertificates, type Certificates } from '../../../src/serve/certificate.ts';
@@ -20,6 +21,7 @@ export async function startServer(
   options: Partial<AuthorizationServerOptions> = {},
   path = '',
   open?: { readonly certificates: Certificates; readonly listener?: TlsListener },
+  mount = (handler: RequestListener) => handler,
 ) {
   const certificates = open?.certificates ?? (await throwAwayCertificates());
   const listener = open?.listener ?? (await listenOnLoopback(certificates, 0));
@@ -44,7 +46,7 @@ export async function startServer(
     onEvent: (event) => events.push(event),
     ...options,
   });
-  listener.serve(server.handler);
+  listener.serve(mount(server.handler));
   const dispatcher = new Agent({ connect: { ca: certificates.ca } });
   return {
     issuer,
@@ -120,16 +122,13 @@ export async function tokenFor(
 ): Promise<TokenAnswer> {
   const body = new URLSearchParams();
   for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
-  const response = await rig.request(`${new URL(rig.issuer).pathname.replace(/\/$/, '')}/token`, {
-    method: 'POST',
-    body,
-  });
+  const response = await rig.request(`${rig.issuer}/token`, { method: 'POST', body });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
 /** Sends this to the registration endpoint. */
 export async function register(rig: Rig, body: unknown, headers: Record<string, string> = {}) {
-  const response = await rig.request('/reg', {
+  const response = await rig.request(`${rig.issuer}/reg`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
