@@ -1,5 +1,5 @@
 /** Attack: a process makes the broker attest that it is another program than it is. With real processes. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -18,14 +18,14 @@ socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARG
 `;
 
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
-async function appProcess(start: (socket: string) => ChildProcess) {
+async function appProcess(program: string, words: (socket: string) => string[]) {
   const readPeer = await loadPeerReader();
   const socket = path.join(temporaryFolder(), 's');
   const server = net.createServer({ pauseOnConnect: true });
   server.listen(socket);
   await once(server, 'listening');
   const connected = once(server, 'connection') as Promise<[net.Socket]>;
-  const child = start(socket);
+  const child = spawn(program, words(socket), { stdio: ['pipe', 'ignore', 'inherit'] });
   const [connection] = await connected;
   onTestFinished(async () => {
     connection.destroy();
@@ -48,9 +48,7 @@ const ownMounts = spawnSync('unshare', ['-Urm', 'true']).status === 0;
 describe.runIf(process.platform === 'linux')('a process that asks', () => {
   it('is not the one that was shown once it runs another file under the same path', async () => {
     const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    const { child, view } = await appProcess((socket) =>
-      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
-    );
+    const { child, view } = await appProcess(editor, (socket) => ['-e', changeling, socket, editor]);
     expect(view).toMatchObject({ verified: true, pid: child.pid, executable: editor });
     expect(view.nowIs()).toBe('same');
     renameSync(programAt(`${editor}.new`), editor);
@@ -65,9 +63,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
 
   it('stays the same when its file is replaced on disk, as an update does', async () => {
     const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    const { view } = await appProcess((socket) =>
-      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
-    );
+    const { view } = await appProcess(editor, (socket) => ['-e', changeling, socket, editor]);
     renameSync(programAt(`${editor}.new`), editor);
     expect(view.nowIs()).toBe('same');
   });
@@ -80,20 +76,15 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
       const editor = path.join(folder, 'editor');
       writeFileSync(editor, 'an honest program');
       const disguise = 'mount --bind "$0" "$1" && exec "$1" -e "$2" "$3" none';
-      const { view } = await appProcess((socket) =>
-        spawn('unshare', ['-Urm', 'sh', '-c', disguise, evil, editor, changeling, socket], {
-          stdio: ['pipe', 'ignore', 'inherit'],
-        }),
-      );
+      const words = ['-Urm', 'sh', '-c', disguise, evil, editor, changeling];
+      const { view } = await appProcess('unshare', (socket) => [...words, socket]);
       expect(view).toMatchObject({ executable: editor, file: 'elsewhere' });
     },
   );
 
   it('is told as an interpreter however it rewrites its arguments', async () => {
     const rewriting = `$0 = '/usr/bin/editor'; ${changeling}`;
-    const { child, view } = await appProcess((socket) =>
-      spawn(perl, ['-e', rewriting, socket, perl], { stdio: ['pipe', 'ignore', 'inherit'] }),
-    );
+    const { child, view } = await appProcess(perl, (socket) => ['-e', rewriting, socket, perl]);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).toContain('/usr/bin/editor');
     expect(view).toMatchObject({ executable: perl, file: 'interpreter', claim: { isCut: false } });
   });

@@ -1,9 +1,7 @@
 /** A server, or who controls its name, leads the broker to a private network. The test answers each look-up. */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import https from 'node:https';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -21,14 +19,15 @@ import { newHome } from '../support/home.ts';
 import { brokerRig, type Rig } from '../broker/rig.ts';
 import { ground, refused } from '../rules/ground.ts';
 import { asOwner } from '../rules/wire.ts';
+import { portOf } from '../support/servers/loopback-server.ts';
 import { resolveBy } from '../support/servers/resolver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { ofTest } from '../support/lasting.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-inner-'));
-const caFile = path.join(folder, 'ca.pem');
+const caFile = path.join(temporaryFolder(afterAll), 'ca.pem');
 const reached: string[] = [];
-let server: https.Server;
 let port: number;
+let close: () => unknown;
 
 /** An address of the public Internet, where nobody is asked in these tests. */
 const far = '93.184.216.34';
@@ -47,20 +46,14 @@ beforeAll(async () => {
     ],
   });
   writeFileSync(caFile, made.cert);
-  server = https.createServer({ key: made.private, cert: made.cert }, (request, response) => {
+  const server = https.createServer({ key: made.private, cert: made.cert }, (request, response) => {
     reached.push(request.headers.host ?? '');
     response.end('inside');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const bound = server.address();
-  port = typeof bound === 'object' && bound ? bound.port : 0;
+  port = await portOf(server, (end) => (close = end));
 });
 
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => close());
 
 beforeEach(() => reached.splice(0));
 
@@ -81,20 +74,12 @@ async function follow({ endpoint, hosts, confirmed }: Step): Promise<unknown[]> 
   const outcomes: unknown[] = [];
   for (const host of hosts) {
     const signal = AbortSignal.timeout(60_000);
-    const asked = fetch(`https://${host}:${port}/`, {
-      method: 'GET',
-      headers: {},
-      redirect: 'manual',
-      signal,
-    });
+    const how = { method: 'GET', headers: {}, redirect: 'manual', signal } as const;
     outcomes.push(
-      await asked.then(
-        async ({ status, body }) => {
-          await body?.cancel();
-          return status;
-        },
-        (error: unknown) => reasonIn(error),
-      ),
+      await fetch(`https://${host}:${port}/`, how).then(async ({ status, body }) => {
+        await body?.cancel();
+        return status;
+      }, reasonIn),
     );
   }
   return outcomes;

@@ -14,7 +14,7 @@ const path = 'p'.repeat(32);
 /** What the broker says to everybody that comes so far. */
 export const reached = 'the broker was asked';
 
-export async function openPort(bounds: Partial<PortLimits> = {}) {
+export async function openPort(bounds: Partial<PortLimits> = {}, taken?: number) {
   const asked: string[] = [];
   const programs = new Programs({
     after,
@@ -23,7 +23,7 @@ export async function openPort(bounds: Partial<PortLimits> = {}) {
       throw new KeyturnError('consent_denied', reached);
     },
   });
-  const port = await freePort();
+  const port = taken ?? (await freePort());
   const listening = new ProxyPort({ id: 'e', port, path }, programs, { restTimeout: 50, ...bounds });
   const state = await listening.open();
   onTestFinished(() => listening.close());

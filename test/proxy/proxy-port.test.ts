@@ -134,14 +134,14 @@ describe('a proxy’s port', () => {
     await gone;
   });
 
-  it('H-12: tells a clumsy client that a GET has no body', async () => {
-    const sent = ({ host, target }: Place) => lines({ method: 'GET', target, headers: [`Host: ${host}`] });
-    expect(await refusal(sent)).toMatchObject({ status: 400, reason: 'invalid_request' });
-  });
-
-  it('H-11: changes to no other protocol', async () => {
-    const more = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
-    const how = await refusal(({ host, target }) => lines({ target, headers: [`Host: ${host}`, ...more] }));
+  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
+  it.each([
+    ['H-12: a GET with a body', 'GET', []],
+    ['H-11: a change to another protocol', 'POST', upgrade],
+  ])('%s is an invalid request', async (_what, method, more) => {
+    const how = await refusal(({ host, target }) =>
+      lines({ method, target, headers: [`Host: ${host}`, ...more] }),
+    );
     expect(how).toMatchObject({ status: 400, reason: 'invalid_request' });
   });
 
@@ -170,16 +170,13 @@ describe('a proxy’s port', () => {
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
-  it('H-18: reads no body that says it is too long', async () => {
+  const chunk = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
+  it.each([
+    ['says that it is too long', 'Content-Length: 17000000', ''],
+    ['doesn’t say how long it is', 'Transfer-Encoding: chunked', chunk.repeat(17)],
+  ])('H-18: reads no more of a body that %s', async (_what, header, body) => {
     const sent = ({ host, target }: Place) =>
-      `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 17000000\r\n\r\n`;
-    expect(await refusal(sent)).toMatchObject({ status: 413, reason: 'invalid_request' });
-  });
-
-  it('H-18: reads no more of a body that doesn’t say how long it is', async () => {
-    const chunk = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
-    const sent = ({ host, target }: Place) =>
-      `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(17)}`;
+      `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${header}\r\n\r\n${body}`;
     expect(await refusal(sent)).toMatchObject({ status: 413, reason: 'invalid_request' });
   });
 
@@ -236,12 +233,8 @@ describe('a proxy’s port', () => {
   });
 
   it('H-7: says that its port is taken, and takes no other', async () => {
-    const { port, path } = await openPort();
-    const { ProxyPort } = await import('../../src/proxy/proxy-port.ts');
-    const { Programs } = await import('../../src/proxy/programs.ts');
-    const programs = new Programs({ after: () => () => undefined, admit: () => Promise.reject(new Error()) });
-    const second = new ProxyPort({ id: 'f', port, path }, programs);
-    expect(await second.open()).toBe('portTaken');
+    const { port } = await openPort();
+    expect((await openPort({}, port)).state).toBe('portTaken');
   });
 
   it('H-7: listens on no other address of this machine', async () => {

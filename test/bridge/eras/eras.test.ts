@@ -52,6 +52,8 @@ function statefulTools(): McpServer {
   return server;
 }
 
+const echo = { name: 'echo', arguments: { text: 'hi' } };
+
 const stateless = {
   versionNegotiation: { mode: { pin: '2026-07-28' } },
   capabilities: { elicitation: {} },
@@ -84,7 +86,7 @@ describe.each([
       'wait',
       'ask',
     ]);
-    expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
+    expect(await client.callTool(echo)).toMatchObject({
       content: [{ text: 'hi' }],
     });
     expect(await client.readResource({ uri: 'note://1' })).toMatchObject({ contents: [{ text: 'milk' }] });
@@ -107,7 +109,7 @@ describe.each([
     await expect.poll(() => server.count('tools/call')).toBe(1);
     cancel.abort();
     await expect(call).rejects.toThrow();
-    expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
+    expect(await client.callTool(echo)).toMatchObject({
       content: [{ text: 'hi' }],
     });
     expect(said).toEqual([]);
@@ -116,9 +118,7 @@ describe.each([
   it('BR-7: never sends a broken call again in either era', async () => {
     const { client, server } = await open();
     server.mishap = ({ method }) => (method === 'tools/call' ? 'cut' : undefined);
-    await expect(client.callTool({ name: 'echo', arguments: { text: 'hi' } })).rejects.toThrow(
-      /may have run/,
-    );
+    await expect(client.callTool(echo)).rejects.toThrow(/may have run/);
     expect(server.count('tools/call')).toBe(1);
   });
 });

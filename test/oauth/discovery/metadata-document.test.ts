@@ -1,13 +1,11 @@
 /** Fetching a metadata document from a real server that does not always behave. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Agent, fetch as fetchBy } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
+import { startLoopbackServer } from '../../support/servers/loopback-server.ts';
 import { refusalOf } from '../refusal.ts';
 import { siteOfFile, type Page } from '../site.ts';
 
@@ -93,11 +91,11 @@ describe('a metadata document', () => {
     const loopback = { ...site.http, allowInsecureLoopback: true };
     const error = await refusalOf(() => fetchMetadata(`${plain}/doc`, loopback, reason));
     expect(error.hint).toContain('The server may want https');
-    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const other = await refusalOf(() => fetchMetadata(`https://127.0.0.1:${port}/doc`, site.http, reason));
-    server.close();
+    const spoken = (await startLoopbackServer((_request, response) => response.end())).replace(
+      'http:',
+      'https:',
+    );
+    const other = await refusalOf(() => fetchMetadata(`${spoken}/doc`, site.http, reason));
     expect(other.hint).toContain('does not speak TLS');
   });
 
@@ -121,14 +119,19 @@ describe('a metadata document', () => {
     expect(error.hint).not.toMatch(/authorit/i);
   });
 
+  /** The refusal of a fetch that TLS ends with this fault. */
+  const brokenBy = async (code: string) => {
+    const cause = Object.assign(new Error('tls'), { code });
+    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
+    return refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+  };
+
   it.each([
     ['CERT_HAS_EXPIRED', 'has expired'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'extraAuthorities'],
     ['CERT_SIGNATURE_FAILURE', 'can not be used'],
   ])('a document is unreachable after %s, with the hint for that fault', async (code, hint) => {
-    const cause = Object.assign(new Error('tls'), { code });
-    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
-    const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+    const error = await brokenBy(code);
     // Nothing was sent: the answer isn't lost.
     expect(error).not.toBeInstanceOf(ResponseLost);
     expect(error.hint).toContain(hint);
@@ -136,9 +139,7 @@ describe('a metadata document', () => {
   });
 
   it('may be lost after an alert about our certificate, which comes late', async () => {
-    const cause = Object.assign(new Error('tls'), { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' });
-    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
-    const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+    const error = await brokenBy('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
     expect(error).toBeInstanceOf(ResponseLost);
     expect(error.hint).not.toMatch(/certificate/i);
   });
