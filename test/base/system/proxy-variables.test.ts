@@ -6,7 +6,7 @@ it.each([
   [{}, undefined],
   [{ https_proxy: '', HTTPS_PROXY: 'http://a:1' }, 'http://a:1'],
   [{ https_proxy: 'b:2', HTTPS_PROXY: 'http://a:1' }, 'http://b:2'],
-  [{ ALL_PROXY: 'https://u:p@a:1' }, 'https://u:p@a:1'],
+  [{ ALL_PROXY: 'https://u:p%40%6q%@a:1' }, 'https://u:p%40%256q%25@a:1'],
   [{ HTTP_PROXY: 'http://a:1', http_proxy: 'http://a:1' }, undefined],
 ])('takes the proxy of %j', (env, proxy) => {
   expect(proxyOf(env)).toBe(proxy);
