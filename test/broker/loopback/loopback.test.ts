@@ -1,6 +1,6 @@
 /** The loopback redirect: it accepts the one right reply, and answers everything else with a 400. */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, Server } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Loopback, type Receiver } from '../../../src/broker/loopback/loopback.ts';
 import { freePort } from '../../support/servers/port.ts';
@@ -243,6 +243,16 @@ it.each(['127.0.0.1', '::1'])(
     expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
   },
 );
+
+it('a machine without 127.0.0.1 is told so', async () => {
+  const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+    queueMicrotask(() => this.emit('error', Object.assign(new Error('listen'), { code: 'EADDRNOTAVAIL' })));
+    return this;
+  });
+  onTestFinished(() => listen.mockRestore());
+  const message = expect.stringContaining('127.0.0.1 here: "EADDRNOTAVAIL"');
+  expect(await refusal(new Loopback().open())).toMatchObject({ reason: 'redirect_port_taken', message });
+});
 
 describe('closing', () => {
   it('does not wait for a connection that a browser opened in advance', async () => {
