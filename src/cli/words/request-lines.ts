@@ -13,7 +13,7 @@ export function requestLines(
   isKeyturnApp: boolean,
   others: readonly string[] = [],
 ): string[] {
-  const { id, app, resource, scope, code } = question;
+  const { id, app, code } = question;
   const deny = `  keyturn request deny ${shellWord(id)}`;
   const answer = isKeyturnApp
     ? ['  Answer in Keyturn’s window. To deny it from here:', deny]
@@ -21,21 +21,11 @@ export function requestLines(
   const end = `${deny}   cancels it`;
   switch (question.kind) {
     case 'allow':
-      return [
-        question.apiKey
-          ? `${id}  May ${app} have your API key for ${resource} (${apiKeyPlaceWords(question.apiKey)})?`
-          : `${id}  May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
-        ...forwardLines(question.forward),
-        ...processLines(question),
-        ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a DPoP key of Keyturn.'] : []),
-        ...answer,
-        ...others,
-      ];
+      return [`${id}  ${accessQuestion(question)}`, ...askerLines(question), ...answer, ...others];
     case 'pair':
       return [
         `${id}  ${app} wants to be paired. It must show the code ${code}.`,
-        ...forwardLines(question.forward),
-        ...processLines(question),
+        ...askerLines(question),
         ...answer,
       ];
     case 'signIn':
@@ -63,6 +53,19 @@ export function requestLines(
       ];
   }
 }
+
+function accessQuestion(question: Question): string {
+  const { app, resource, scope, apiKey } = question;
+  return apiKey
+    ? `May ${app} have your API key for ${resource} (${apiKeyPlaceWords(apiKey)})?`
+    : `May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`;
+}
+
+const askerLines = (question: Question): string[] => [
+  ...forwardLines(question.forward),
+  ...processLines(question),
+  ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a DPoP key of Keyturn.'] : []),
+];
 
 const choiceAnswers = ({ id, accounts = [] }: Question): string[] =>
   choiceOptions(accounts).map((option) => `  keyturn request approve ${shellWord(id)}${option}`);
