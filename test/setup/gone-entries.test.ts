@@ -2,31 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { applied } from '../../src/setup/formats/edit.ts';
 import { findingsIn } from '../../src/setup/plan.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { endpoint, entered, fileOf, own, read } from './cursor.ts';
 
-const own = { words: ['/bin/node', '/lib/keyturn.js'], env: {} } as const;
-const endpoint = 'https://notes.example/mcp';
-const config = {
-  client: 'cursor',
-  title: 'Cursor',
-  level: 'user',
-  file: '/home/ada/.cursor/mcp.json',
-  keyPaths: [['mcpServers']],
-  entryShape: 'usual',
-} as const;
-
-function read(text: string) {
-  const found = findingsIn(config, text, own);
-  const findings = typeof found === 'string' ? [] : found;
-  const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
-  return { findings, after: applied(text, edits) };
-}
-
-const entryOf = (notes: object): string => JSON.stringify({ mcpServers: { notes } });
 const ownEntry = (behind: readonly string[]): string =>
-  entryOf({ command: own.words[0], args: [own.words[1], ...behind] });
+  entered({ command: own.words[0], args: [own.words[1], ...behind] });
 
 const behind = ['bridge', endpoint, '--as', 'mine', '--account=work', '--header', 'X-Team: blue'];
 it.each([
@@ -35,7 +16,7 @@ it.each([
   ['/gone/keyturn-0.1.0-linux-x64', behind],
   ['keyturn', behind],
 ])('lets an entry whose program is gone start this Keyturn, under the same name: %s', (command, args) => {
-  const { findings, after } = read(entryOf({ command, args }));
+  const { findings, after } = read('cursor', entered({ command, args }));
   expect(findings).toMatchObject([{ kind: 'switch', as: 'mine', account: 'work' }]);
   expect([command, ...args]).toContain(findings[0]?.gone);
   const written = { command: '/bin/node', args: ['/lib/keyturn.js', ...behind] };
@@ -45,22 +26,25 @@ it.each([
 it('shows all of an entry whose program is gone, also lines that stay', () => {
   const args = [own.words[1], ...behind.slice(0, -1), 'X-Team: ${AWS_SECRET_ACCESS_KEY}'];
   const line = JSON.stringify(args).replaceAll('","', '", "');
-  const { findings } = read(`{"mcpServers": {"notes": {\n"command": "/gone/node",\n"args": ${line}\n}}}`);
+  const { findings } = read(
+    'cursor',
+    `{"mcpServers": {"notes": {\n"command": "/gone/node",\n"args": ${line}\n}}}`,
+  );
   expect(findings).toMatchObject([{ shown: expect.arrayContaining([`+ "args": ${line}`]) }]);
 });
 
 it('reads an account that is a word of its own', () => {
   const args = ['bridge', endpoint, '--as', 'mine', '--account', 'work'];
-  const { findings, after } = read(entryOf({ command: '/gone/keyturn', args }));
+  const { findings, after } = read('cursor', entered({ command: '/gone/keyturn', args }));
   expect(findings).toMatchObject([{ kind: 'switch', account: 'work' }]);
-  expect(read(after).findings).toMatchObject([{ kind: 'bridge', account: 'work' }]);
-  expect(read(ownEntry(args)).findings).toMatchObject([{ account: 'work' }]);
+  expect(read('cursor', after).findings).toMatchObject([{ kind: 'bridge', account: 'work' }]);
+  expect(read('cursor', ownEntry(args)).findings).toMatchObject([{ account: 'work' }]);
 });
 
 it('names the other Keyturn that an entry starts, and leaves the entry', () => {
   const other = path.join(temporaryFolder(), 'keyturn');
   writeFileSync(other, '', { mode: 0o755 });
-  const { findings } = read(entryOf({ command: other, args: behind }));
+  const { findings } = read('cursor', entered({ command: other, args: behind }));
   expect(findings).toMatchObject([{ kind: 'bridge', other }]);
 });
 
@@ -70,8 +54,8 @@ it.each([
   ['another folder', { args: behind, cwd: '/evil' }],
   ['a secret in its URL', { args: ['bridge', `${endpoint}?api_key=x`] }],
 ])('leaves an entry whose program is gone as it is with %s', (_what, more) => {
-  const text = entryOf({ command: '/gone/keyturn', ...more });
-  const { findings, after } = read(text);
+  const text = entered({ command: '/gone/keyturn', ...more });
+  const { findings, after } = read('cursor', text);
   expect(findings).toMatchObject([{ kind: 'left', gone: '/gone/keyturn' }]);
   expect(after).toBe(text);
 });
@@ -82,7 +66,7 @@ it.each([
   ['URL that is long once it is encoded', `${endpoint}?q=${'é'.repeat(1000)}`, 'mine'],
   ['name', endpoint, '../mine'],
 ])('takes no server and no name from an entry with an odd %s', (_what, url, as) => {
-  const { findings } = read(ownEntry(['bridge', url, '--as', as]));
+  const { findings } = read('cursor', ownEntry(['bridge', url, '--as', as]));
   expect(findings).toEqual([{ entry: 'notes', keyPath: ['mcpServers', 'notes'], kind: 'bridge' }]);
 });
 
@@ -90,6 +74,8 @@ it('reads no file with an entry that nests deeper than the stack', () => {
   const nested = (depth: number): string =>
     `{"mcpServers": {"notes": {"url": "${endpoint}", "x": ${'['.repeat(depth)}"a"${']'.repeat(depth)}}}}`;
   // Each step has its own depth at which the stack is full.
-  const found = Array.from({ length: 50 }, (_, step) => findingsIn(config, nested(200 * step), own));
+  const found = Array.from({ length: 50 }, (_, step) =>
+    findingsIn(fileOf('cursor'), nested(200 * step), own),
+  );
   expect(found.at(-1)).toBe('Keyturn can’t read it');
 });

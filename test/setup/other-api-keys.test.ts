@@ -1,25 +1,14 @@
 /** Which entries stay because their server has another API key in Keyturn. */
 import { expect, it } from 'vitest';
 import type { AskOwner } from '../../src/setup/backup.ts';
-import type { Switch } from '../../src/setup/plan.ts';
 import { leaveOtherApiKeys } from '../../src/setup/other-api-keys.ts';
 import type { SurveyedConfig } from '../../src/setup/survey.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
+import { endpoint, fileOf, switchOf } from './cursor.ts';
 
-const endpoint = 'https://tickets.example/mcp';
-
-const fileOf = (...keys: readonly { header: string; value: string }[]): SurveyedConfig => ({
-  config: { client: 'cursor', title: 'Cursor', level: 'user', file: '/x', keyPaths: [], entryShape: 'usual' },
-  findings: keys.map((key, index): Switch => ({
-    kind: 'switch',
-    entry: `e${index}`,
-    keyPath: [],
-    as: `a${index}`,
-    endpoint,
-    edits: [],
-    shown: [],
-    key,
-  })),
+const fileWith = (...keys: readonly { header: string; value: string }[]): SurveyedConfig => ({
+  config: fileOf('cursor'),
+  findings: keys.map((key, index) => switchOf({ entry: `e${index}`, as: `a${index}`, key })),
   text: '',
   mark: '',
 });
@@ -46,17 +35,17 @@ const kinds = async (file: SurveyedConfig, ask?: AskOwner): Promise<(string | un
 it('leaves entries whose key isn’t that of the first, and says how to use it', async () => {
   const to = (as: string) =>
     expect.stringMatching(new RegExp(`^another entry.*: keyturn connect ${endpoint} --as ${as}$`));
-  expect(await kinds(fileOf(one, two, one, elsewhere))).toEqual([undefined, to('a1'), undefined, to('a3')]);
+  expect(await kinds(fileWith(one, two, one, elsewhere))).toEqual([undefined, to('a1'), undefined, to('a3')]);
 });
 
 it('leaves the entries whose key isn’t the stored one', async () => {
   const next = expect.stringMatching(/^Keyturn already has another.* --as a0$/);
-  expect(await kinds(fileOf(one, two), broker('two'))).toEqual([next, undefined]);
+  expect(await kinds(fileWith(one, two), broker('two'))).toEqual([next, undefined]);
 });
 
 it.each(['apiKey.list', 'apiKey.compare'])(
   'leaves the decision open if the broker refuses %s',
   async (method) => {
-    expect(await kinds(fileOf(one), broker('two', method))).toEqual([undefined]);
+    expect(await kinds(fileWith(one), broker('two', method))).toEqual([undefined]);
   },
 );

@@ -1,30 +1,9 @@
 /** Which entries of a client's file change, to what, and what stays. */
 import { describe, expect, it } from 'vitest';
-import { configFiles, type ConfigFile } from '../../src/setup/clients.ts';
-import { applied } from '../../src/setup/formats/edit.ts';
-import { findingsIn, type Finding } from '../../src/setup/plan.ts';
+import { findingsIn } from '../../src/setup/plan.ts';
+import { endpoint, entered, fileOf, own, read } from './cursor.ts';
 
-const home = '/home/ada';
-const files = configFiles({ home, project: '/work/notes', env: {}, platform: 'linux' });
-const own = { words: ['/bin/node', '/lib/keyturn.js'], env: {} } as const;
-const endpoint = 'https://notes.example/mcp';
 const secret = 'aSecretThatStoodInTheOpen-2718';
-
-function fileOf(client: string, scope = 'user'): ConfigFile {
-  const found = files.find((file) => file.client === client && file.level === scope);
-  if (!found) throw new Error(`no ${scope} file of ${client}`);
-  return found;
-}
-
-function read(client: string, text: string): { findings: readonly Finding[]; after: string } {
-  const found = findingsIn(fileOf(client), text, own);
-  const findings = typeof found === 'string' ? [] : found;
-  const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
-  return { findings, after: applied(text, edits) };
-}
-
-/** The file of Cursor with this one entry. */
-const entered = (notes: object): string => JSON.stringify({ mcpServers: { notes } });
 
 /** The lines of Cursor's file that a switch shows. */
 const shownOf = (text: string): string[] =>

@@ -40,3 +40,10 @@ export async function client(url: URL, transport?: TransportChoice, sleep?: () =
   const call = async (id: unknown): Promise<Answer> => ask(id, 'tools/call', { name: 'echo', arguments: {} });
   return { ...rig, lines, write, wait, ask, hello, begin, call };
 }
+
+/** The same, after its handshake. */
+export async function begun(url: URL) {
+  const one = await client(url);
+  await one.begin();
+  return one;
+}

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { client } from './client.ts';
+import { begun, client } from './client.ts';
 import { data, events, json, type Message, plain, result, serve } from './server.ts';
 
 const count = (log: readonly string[], line: string): number => log.filter((each) => each === line).length;
@@ -21,8 +21,7 @@ describe('sessions', () => {
       if (message.method === 'initialize') response.setHeader('mcp-session-id', randomUUID());
       plain(request, response, message);
     });
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     await expect.poll(() => gets).toBe(1 + 2 * streams);
     expect((await call(1)).result).toBeDefined();
     expect(count(log, 'POST initialize')).toBe(1 + streams);
@@ -49,8 +48,7 @@ describe('sessions', () => {
       if (message.method === 'tools/call') ran += 1;
       plain(request, response, message);
     });
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     expect((await call(1)).result).toBeDefined();
     live = '';
     expect((await call(2)).result).toBeDefined();
@@ -92,8 +90,7 @@ describe('sessions', () => {
         return json(response, 404, {});
       plain(request, response, message);
     });
-    const { begin, call, lines } = await client(url);
-    await begin();
+    const { call, lines } = await begun(url);
     for (const id of [1, 2, 3]) expect((await call(id)).result).toBeDefined();
     expect(lines.join('')).not.toContain('LB');
   });
@@ -121,8 +118,7 @@ describe('answers', () => {
       events(response, data(answer));
       if (way === 'closed') response.end();
     });
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     for (way of ['json', 'closed', 'open']) {
       const { result: given, error } = await call(way);
       expect(JSON.stringify(given ?? error)).toMatch(/done|bad x/);
@@ -144,8 +140,7 @@ describe('answers', () => {
     const { url } = await serve((request, response, message) =>
       message.method === 'tools/call' ? refuse(response) : plain(request, response, message),
     );
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     const refused = await call(1);
     expect(JSON.stringify(refused)).toContain('must be a date');
     if (name.includes('pause')) expect(refused.error?.data).toMatchObject({ retryAfter: 30 });
@@ -157,8 +152,7 @@ describe('answers', () => {
         ? json(response, 422, { got: request.headers.authorization })
         : plain(request, response, message),
     );
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     expect(JSON.stringify(await call(1))).not.toContain('secret-1');
   });
 
@@ -204,8 +198,7 @@ it.each(['gzip', 'br', 'zstd'])(
       if (message.method !== 'tools/call') return plain(request, response, message);
       json(response, 200, result(message), { 'content-encoding': coding });
     });
-    const { begin, call } = await client(url);
-    await begin();
+    const { call } = await begun(url);
     expect((await call(1)).error?.message).toContain('is not in the coding that its Content-Encoding names');
   },
 );
@@ -327,8 +320,7 @@ it.each(Object.entries(accepted))('takes %s in answer to a notification', async 
       ? accept(response)
       : plain(request, response, message),
   );
-  const { begin, call, lines, said } = await client(url);
-  await begin();
+  const { call, lines, said } = await begun(url);
   expect((await call(1)).result).toBeDefined();
   expect(lines).toHaveLength(2);
   expect(said).toEqual([]);
@@ -350,8 +342,7 @@ it.each(beats)('passes over what only keeps a stream open: %j', async (beat) => 
     events(response, beat, data(result(message)), beat);
     response.end();
   });
-  const { begin, call, lines } = await client(url);
-  await begin();
+  const { call, lines } = await begun(url);
   expect((await call(1)).result).toBeDefined();
   expect(lines).toHaveLength(2);
 });
@@ -362,8 +353,7 @@ it('answers after two 404s of a proxy whose server is being replaced', async () 
     if (missing-- > 0) return json(response, 404, '404 page not found');
     plain(request, response, message);
   });
-  const { begin, call } = await client(url);
-  await begin();
+  const { call } = await begun(url);
   missing = 2;
   await call(1);
   missing = 0;

@@ -12,26 +12,22 @@ export async function startBroker(home: TestHome): Promise<void> {
   await home.start(['broker', 'run']).says('the broker listens on');
 }
 
-/** As `keyturn broker stop`: resolves when its process is gone. */
-export async function stopBroker(home: TestHome): Promise<void> {
+/** Ends the broker's process so, and resolves when it is gone. */
+async function ended(home: TestHome, end: (pid: number) => unknown): Promise<void> {
   const { pid } = await askBroker(home, 'status', {});
-  await askBroker(home, 'broker.stop', {});
+  await end(pid);
   await until('the broker is gone', () => !isAlive(pid));
 }
+
+/** As `keyturn broker stop`. */
+export const stopBroker = (home: TestHome) => ended(home, () => askBroker(home, 'broker.stop', {}));
 
 /** As a `keyturn reset` that ends with the broker. */
-export async function resetHome(home: TestHome): Promise<void> {
-  const { pid } = await askBroker(home, 'status', {});
-  await askBroker(home, 'home.reset', { withoutVault: true });
-  await until('the broker is gone', () => !isAlive(pid));
-}
+export const resetHome = (home: TestHome) =>
+  ended(home, () => askBroker(home, 'home.reset', { withoutVault: true }));
 
 /** No order, no last write. */
-export async function killBroker(home: TestHome): Promise<void> {
-  const { pid } = await askBroker(home, 'status', {});
-  process.kill(pid, 'SIGKILL');
-  await until('the broker is gone', () => !isAlive(pid));
-}
+export const killBroker = (home: TestHome) => ended(home, (pid) => process.kill(pid, 'SIGKILL'));
 
 /** Tokens of every scope, until the owner ends it. */
 export async function allow(home: TestHome, client: string, resource: string): Promise<void> {
