@@ -227,14 +227,15 @@ export function valuesBelow(text: string): readonly string[] {
 }
 
 /**
- * What could be a token, code or key: 16 or more characters of mixed case, or 32 or more hex digits. Names of rules,
- * scopes and hosts are usually in lower case, so they pass.
+ * `quoted` for text of a server that knows our secrets: leaves out what could be a token, code or key, which is 16 or
+ * more characters of mixed case, or 32 or more hex digits. Names of rules, scopes and hosts are usually in lower case,
+ * so they pass. Each character is read a few times at most, however long the text is.
  */
-const secretLike = /(?=[\w~+=%-]*[a-z])(?=[\w~+=%-]*[A-Z])[\w~+=%-]{16,}|[0-9a-f]{32,}|[0-9A-F]{32,}/g;
-
-/** `quoted` for text of a server that knows our secrets: leaves out what looks like one. */
 export function quotedWithheld(text: string): string {
-  return quoted(text.replace(secretLike, '…'));
+  const withheld = text.replace(/[\w~+=%-]{16,}/g, (run) =>
+    /[a-z]/.test(run) && /[A-Z]/.test(run) ? '…' : run.replace(/[0-9a-f]{32,}|[0-9A-F]{32,}/g, '…'),
+  );
+  return quoted(withheld);
 }
 
 /** A wall-clock instant (milliseconds since 1970) for a sentence or a table: local, to the second. */
