@@ -27,6 +27,9 @@ const variable = /\$\{([^}]*)\}/g;
 export const variablesOf = (text: string): readonly string[] =>
   [...text.matchAll(variable)].map(([, name = '']) => name);
 
+/** Without each `${NAME}`, the one form that setup knows and shows. */
+export const withoutVariables = (text: string): string => text.replaceAll(variable, '');
+
 export const resolved = (text: string, env: Readonly<Record<string, string>>): string =>
   text.replaceAll(variable, (whole, name: string) =>
     Object.hasOwn(env, name) ? (env[name] ?? whole) : whole,

@@ -21,6 +21,7 @@ import {
   resolved,
   variables,
   variablesOf,
+  withoutVariables,
 } from './entry-variables.ts';
 import { isMadeByBridge, translated } from './mcp-remote.ts';
 import { isMembers } from './formats/edit.ts';
@@ -280,13 +281,16 @@ function switched(
   more: readonly string[],
   { env, ...kept }: Kept,
 ): OwnReading {
-  if (reference.test(url)) return left('its URL has a variable in it');
+  const withVariable = left('its URL has a variable in it');
+  if (reference.test(url)) return withVariable;
   let endpoint: string;
   try {
     endpoint = serverUrl(url);
   } catch (error) {
     return refusedBy(error);
   }
+  // A host may have been written with `%24%7B` or wide characters.
+  if (reference.test(endpoint)) return withVariable;
   if (isSecretUrl(endpoint)) return left('its URL contains a secret, which belongs in a header');
   const headers = given.filter(({ name }) => !isMadeByBridge(name));
   if (headers.some(({ name }) => /^host$/i.test(name))) return left('it names another host in a header');
@@ -305,6 +309,10 @@ function switched(
   const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
   const staying = Object.entries(env).filter(([name]) => named.has(name) || changesConnections(name));
+  // Written anew, a form that was escaped in the file would begin to work, and what is shown masks it.
+  const written = [...args, ...staying.map(([, value]) => value)];
+  if (written.some((text) => reference.test(withoutVariables(text))))
+    return left('it takes a value from a variable in a form that Keyturn doesn’t know');
   const common = { ...kept, args, env: Object.fromEntries(staying) };
   return { kind: 'switch', endpoint, ...(key ? { key } : {}), ...common };
 }

@@ -291,6 +291,12 @@ describe('keyturn setup', () => {
     ['a URL and a command', { url: endpoint, command: { path: './evil' }, args: [5] }, /command/],
     ['a variable of Windows', { url: endpoint, headers: { Authorization: 'Bearer %TOK%' } }, /variable/],
     ['a URL from a variable', { url: '${NOTES_URL:-https://notes.example}/mcp' }, /URL has a variable/],
+    [
+      'a URL with an escaped variable',
+      { url: 'https://%24%7Btok%7D.notes.example/mcp' },
+      /URL has a variable/,
+    ],
+    ['a variable that isn’t shown', npx('mcp-remote', endpoint, '--header', 'X-A: {env:B}'), /in a form/],
     ['a sign-in of its own', { url: endpoint, oauth: { clientId: 'x' } }, /signs in/],
     ['a resource for its sign-in', { url: endpoint, oauth_resource: endpoint }, /"oauth_resource"/],
     ['scopes of Kiro', { url: endpoint, oauthScopes: ['x'] }, /"oauthScopes"/],
