@@ -13,7 +13,7 @@ const watchDelay = 100;
 
 /** Undefined for a request that doesn't wait for you. */
 export function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout | undefined {
-  const { resource, scope, challenge, interaction } = params;
+  const { resource, scope, account, challenge, interaction } = params;
   if (interaction !== 'allow') return undefined;
   return setTimeout(() => {
     if (forwardedSocket(process.env)) {
@@ -23,7 +23,7 @@ export function watchLater(connection: Connection, params: TokenGetParams): Node
     // A failure to show the question must not lose the token.
     void import('./watch.ts')
       .then(({ watchQuestions }) =>
-        watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),
+        watchQuestions(connection, { resource, account, scope: challenge ? undefined : scope }),
       )
       .catch(() => undefined);
   }, watchDelay);

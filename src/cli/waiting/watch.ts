@@ -30,6 +30,7 @@ export interface TerminalRequest {
   readonly resource: string;
   /** As it was asked for; absent where no scopes were named, or a server's answer may name some. */
   readonly scope?: string | undefined;
+  readonly account?: string | undefined;
 }
 
 type WatchedConnection = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
@@ -68,9 +69,13 @@ export async function watchQuestions(
       if (shown.has(id) || URL.parse(question.resource ?? '')?.origin !== origin) continue;
       if (kind === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
-      // One that somebody else started in the meantime.
       const isSignIn = kind === 'signIn' || kind === 'device';
+      // One that somebody else started in the meantime.
       if (own && isSignIn && question.url === undefined) continue;
+      if (!own && isSignIn && !(await isNeeded(connection, question, asked))) {
+        shown.delete(id);
+        continue;
+      }
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
@@ -89,6 +94,23 @@ export async function watchQuestions(
   });
   await connection.request('subscribe');
   await look();
+}
+
+/** False for a sign-in of another account, or one that you started where a sign-in serves the request. */
+async function isNeeded(
+  connection: WatchedConnection,
+  question: Question,
+  { resource, account }: TerminalRequest,
+): Promise<boolean> {
+  if (account !== undefined && question.account !== undefined && question.account !== account) return false;
+  if (question.startedBy === 'app') return true;
+  const { signIns } = (await connection.request('signIn.list')) as ResultOf<'signIn.list'>;
+  return !signIns.some(
+    (one) =>
+      one.state === 'active' &&
+      isSameEndpoint(one.endpoint, resource) &&
+      (account === undefined || one.account === account),
+  );
 }
 
 /**

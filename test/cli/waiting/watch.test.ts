@@ -16,7 +16,7 @@ function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
   const approvalRequests = questions.map((question) => ({ kind: 'allow', app: 'cli', ...question }));
   return {
     capabilities: [],
-    request: (): Promise<unknown> => Promise.resolve({ requests: approvalRequests }),
+    request: (): Promise<unknown> => Promise.resolve({ requests: approvalRequests, signIns: [] }),
     onNotification: () => () => undefined,
   };
 }
@@ -104,7 +104,7 @@ it('an answer without state, and a browser that failed, are told once', async ()
   let change: (method: string) => void = () => undefined;
   const broker = {
     ...brokerWith(question),
-    request: async () => ({ requests: [{ ...question, url: `${origin}/authorize` }] }),
+    request: async () => ({ requests: [{ ...question, url: `${origin}/authorize` }], signIns: [] }),
     onNotification: (listener: typeof change) => (change = listener),
   };
   await watchQuestions(broker as never, { resource: origin });
