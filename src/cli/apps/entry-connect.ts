@@ -27,7 +27,7 @@ import { isAtTerminal } from '../terminal/standard-input.ts';
 import { forwardedName, kinds } from './asked.ts';
 import { type Entry, late } from './entry.ts';
 import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
-import { Prompts, type Together } from './prompts.ts';
+import { type Asked, Prompts, type Together } from './prompts.ts';
 
 /** Milliseconds: as long as a card stays; where nobody sees the question, as long as a bridge waits. */
 const waitTime = (isSeen: boolean): number => (isSeen ? 600_000 : 20_000);
@@ -203,7 +203,7 @@ function tellQuestions(
     if (method === 'request.changed') again();
   });
   // It subscribes, and shows the sign-in.
-  watchQuestions(owner, { resource }).then(again, () => undefined);
+  watchQuestions(owner, { resource, account }).then(again, () => undefined);
   return {
     code(code) {
       codes.add(code);
@@ -228,25 +228,31 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
   return `keyturn: ${what}`;
 }
 
-/** The pairing has no code: this terminal shows both sides of it. */
+/**
+ * The pairing has no code: this terminal shows both sides of it. It includes the access unless that may be to one of
+ * several accounts, which only the next question names.
+ */
 async function togetherWords(
   owner: Connection,
   question: Question,
   { name, names, resource, account }: Entry & Pick<Together, 'names'>,
-): Promise<{ readonly words: string; readonly isOfKey: boolean }> {
+): Promise<Asked> {
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const key = isPairing
     ? keyNamed(resource, (await call(owner, 'apiKey.list', {})).apiKeys)
     : question.apiKey;
+  const accounts = key || account !== undefined ? [] : await accountsAt(owner, endpoint);
+  const gives = key ? 'apiKey' : isPairing && accounts.length > 1 ? 'pairing' : 'token';
   const what = key
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords({ ...question, account: question.account ?? account })}`;
-  const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
+  const all = [...(isPairing ? ['be paired'] : []), ...(gives === 'pairing' ? [] : [what])].join(', and ');
+  const others = isPairing ? [] : accounts.filter((one) => one !== question.account).map(quoted);
+  const note = others.length === 0 ? '' : ` Your other accounts there: ${others.join(', ')} (--account).`;
   const decided = await decidedNames(owner, endpoint, key !== undefined);
   const open = names.filter((each) => each === name || !decided.has(each));
-  const words = `keyturn: may ${open.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
-  return { words, isOfKey: key !== undefined };
+  return { words: `keyturn: may ${open.map(quoted).join(', ')} ${all}?${note}`, gives };
 }
 
 /** The apps that have a permission there, or a denial: an earlier run may have ended between two entries. */
@@ -263,13 +269,9 @@ async function decidedNames(
   return new Set(decided.map(({ name }) => name));
 }
 
-/** An entry that names no account gets one of several. */
-async function accountsNote(owner: Connection, endpoint: string): Promise<string> {
+async function accountsAt(owner: Connection, endpoint: string): Promise<string[]> {
   const { signIns } = await call(owner, 'signIn.list', {});
-  const accounts = new Set(liveSignIns(signIns, endpoint).map(({ account = '' }) => account));
-  return accounts.size < 2
-    ? ''
-    : ` It gets one of your accounts there, ${[...accounts].map(quoted).join(' or ')}; --account names which.`;
+  return [...new Set(liveSignIns(signIns, endpoint).map(({ account = '' }) => account))];
 }
 
 /** What an approval gives, as far as it is known by now. */

@@ -1,23 +1,28 @@
 /**
  * Questions at this terminal about the entries of one server and account.
  *
- * Invariant: one is open at a time, and the first answer is the answer to all of them; but a yes that was not about the
- * API key gives none. One that was answered elsewhere ends, and answers no other.
+ * Invariant: one is open at a time, and the first answer is the answer to all of them; but a yes gives no more than its
+ * question named. One that was answered elsewhere ends, and answers no other.
  */
 import { say } from '../terminal/output.ts';
 import { confirmed } from '../terminal/standard-input.ts';
+
+/** What a yes gives, each with what is before it. */
+const given = ['pairing', 'token', 'apiKey'] as const;
+
+type Given = (typeof given)[number];
 
 /** The entries of one server and account, by their names, and the answer once it was given. */
 export interface Together {
   readonly names: readonly string[];
   verdict?: 'approve' | 'deny';
-  /** The question that `verdict` answers named the API key. */
-  isOfKey?: boolean;
+  /** What the question that `verdict` answers named. */
+  gives?: Given;
 }
 
-interface Asked {
+export interface Asked {
   readonly words: string;
-  readonly isOfKey: boolean;
+  readonly gives: Given;
 }
 
 export class Prompts {
@@ -33,7 +38,7 @@ export class Prompts {
     this.#signal = signal;
   }
 
-  ask(id: string, { words, isOfKey }: Asked, answer: (verdict: 'approve' | 'deny') => void): void {
+  ask(id: string, { words, gives }: Asked, answer: (verdict: 'approve' | 'deny') => void): void {
     const over = new AbortController();
     this.#open.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
@@ -43,11 +48,12 @@ export class Prompts {
       try {
         if (signal.aborted) return;
         const together = this.#together;
-        const needsAnswer = isOfKey && together.isOfKey !== true && together.verdict === 'approve';
-        if (together.verdict === undefined || needsAnswer) {
+        const { gives: had = 'pairing' } = together;
+        const isMore = given.indexOf(gives) > given.indexOf(had);
+        if (together.verdict === undefined || (together.verdict === 'approve' && isMore)) {
           say(words);
           together.verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
-          together.isOfKey = isOfKey;
+          together.gives = gives;
         }
         answer(together.verdict);
       } catch (error) {
