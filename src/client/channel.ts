@@ -149,7 +149,7 @@ const unprovenHints: Readonly<Record<string, string>> = {
   locked:
     'Run `keyturn unlock` (`keyturn broker restart` if the setting vaultKey opens the vault), then try again.',
   vault_unavailable:
-    'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',
+    'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME or KEYTURN_SOCKET, set it for this app too: else it uses another broker.',
   rate_limited: 'Try again later.',
   conflict:
     'An app of this name is paired already. If its app key is lost, run on the machine where the broker runs: keyturn app remove NAME',

@@ -184,12 +184,12 @@ function bridged(
   const foreign = Object.keys(env).find(
     (name) => changesPrograms(name) && own.env[name] !== env[name] && !isKept(name, level),
   );
-  if (foreign === 'KEYTURN_HOME') {
+  if (foreign === 'KEYTURN_HOME' || foreign === 'KEYTURN_SOCKET') {
     const here = own.env[foreign];
     const change =
       here === undefined ? 'remove that variable from it' : `set that variable to ${quoted(here)}`;
     return left(
-      `it gets its tokens from another home, ${quoted(env[foreign] ?? '')} (KEYTURN_HOME). To let it use this one, ${change}`,
+      `it gets its tokens from another broker, ${quoted(env[foreign] ?? '')} (${foreign}). To let it use this one, ${change}`,
     );
   }
   if (foreign !== undefined) return changing(foreign);

@@ -21,8 +21,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * terminal's own would count before them.
  */
 export function neededVariables(env: Environment): Record<string, string> {
-  const { KEYTURN_HOME: home } = env;
-  return home ? { KEYTURN_HOME: path.resolve(home) } : {};
+  const { KEYTURN_HOME: home, KEYTURN_SOCKET: socket } = env;
+  return {
+    ...(home ? { KEYTURN_HOME: path.resolve(home) } : {}),
+    ...(socket ? { KEYTURN_SOCKET: socket } : {}),
+  };
 }
 
 /**
@@ -34,7 +37,8 @@ export function installedCommand(env: Environment, home: string, brought?: strin
   const folders = programFolders({ HOME: home, ...env });
   const found = programIn(folders, 'keyturn') ?? brought;
   if (found === undefined) return undefined;
-  const needed = neededVariables(env);
+  // The app is a broker of this machine.
+  const needed = neededVariables({ ...env, KEYTURN_SOCKET: undefined });
   if (path.extname(realpathSync(found)) !== '.js') return { words: [found], env: needed };
   const node = programIn(folders, 'node');
   if (node === undefined) return undefined;

@@ -217,12 +217,13 @@ describe('keyturn setup', () => {
   });
 
   it.each([
-    [undefined, 'remove that variable'],
-    ['/home/ada/kt', 'set that variable to "/home/ada/kt"'],
-  ])('says whose home an entry of another one uses, from the home %s', (here, change) => {
+    ['KEYTURN_HOME', undefined, 'remove that variable'],
+    ['KEYTURN_HOME', '/home/ada/kt', 'set that variable to "/home/ada/kt"'],
+    ['KEYTURN_SOCKET', '/run/ada/box.sock', 'set that variable to "/run/ada/box.sock"'],
+  ])('says which other broker an entry uses by %s, where this one is %s', (name, here, change) => {
     const [command, ...args] = [...own.words, 'bridge', endpoint, '--as', 'x'];
-    const text = entered({ command, args, env: { KEYTURN_HOME: '/tmp/trial' } });
-    const env: Record<string, string> = here === undefined ? {} : { KEYTURN_HOME: here };
+    const text = entered({ command, args, env: { [name]: '/tmp/trial' } });
+    const env: Record<string, string> = here === undefined ? {} : { [name]: here };
     const [finding] = findingsIn(fileOf('cursor'), text, { ...own, env });
     expect(finding).toMatchObject({ kind: 'left', why: expect.stringContaining('"/tmp/trial"') });
     expect(finding).toMatchObject({ why: expect.stringContaining(change) });
