@@ -64,7 +64,9 @@ const hostileLists: { readonly [name in keyof Lists]: object } = {
         appId: `c${at}`,
         name: text,
         executable: text,
-        permissions: [{ resource: text, scope: `${scopeOf(text)} two`, decision: 'allow' }],
+        permissions: [
+          { resource: text, scope: `${scopeOf(text)} two`, decision: 'allow', deniedAccounts: [text] },
+        ],
       }),
     ),
   },

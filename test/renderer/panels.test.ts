@@ -210,13 +210,18 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
 });
 
 it('500 servers and 200 apps are shown some at a time, and the filter finds all', async () => {
+  const permissions = [
+    { resource: 'https://a.example', decision: 'allow' as const, deniedAccounts: ['home'] },
+  ];
   const { page } = await openWindow({
     hash: 'servers',
     answer: exampleAnswer({
       'signIn.list': {
         signIns: many(500).map((n) => signInOf({ id: `g${n}`, endpoint: `https://server-${n}.example/mcp` })),
       },
-      'app.list': { apps: many(200).map((n) => clientOf({ appId: `c${n}`, name: `program-${n}` })) },
+      'app.list': {
+        apps: many(200).map((n) => clientOf({ appId: `c${n}`, name: `program-${n}`, permissions })),
+      },
     }),
   });
   const rows = page.locator('.pick');
@@ -232,4 +237,6 @@ it('500 servers and 200 apps are shown some at a time, and the filter finds all'
   await page.getByText('200 apps').waitFor();
   await page.getByLabel('Filter apps').fill('program-199');
   await expect.poll(() => rows.count()).toBe(1);
+  await rows.click();
+  await page.getByText('You denied: home').waitFor();
 });

@@ -23,6 +23,7 @@ export const apps = {
     nothing: 'Nothing.',
     allowed: 'Allowed',
     denied: 'Denied',
+    deniedBesides: 'You denied:',
     deniedWhat: 'You denied access. Keyturn won’t ask you again.',
     anyScope: 'every permission that you approve there, now or later',
     key: 'Your API key, in the header',

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
-import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Address, TextList, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ApiKeyPlace } from '../../parts/facts.tsx';
 import { revokePermission, ManageAccessDialog } from './manage-access-dialog.tsx';
@@ -45,6 +45,7 @@ export function PermissionRow({ app, permission }: PermissionRowProps) {
         </p>
       )}
       {!isDenied && !permission.apiKey && <Reach scope={scope} />}
+      <DeniedBesides of={permission} />
       {!isDenied && (
         <p class="dim small">
           <Until permission={permission} />
@@ -76,6 +77,17 @@ function Accounts({ of: { accounts = [], issuers } }: { readonly of: Permission 
           )}
         </span>
       ))}
+    </p>
+  );
+}
+
+/** What the user denied of what the app asked for besides. */
+function DeniedBesides({ of: { deniedAccounts = [], deniedScope = '' } }: { readonly of: Permission }) {
+  const names = [...deniedAccounts, ...scopeNames(deniedScope)];
+  if (names.length === 0) return null;
+  return (
+    <p class="dim small">
+      {words.deniedBesides} <TextList texts={names} />
     </p>
   );
 }

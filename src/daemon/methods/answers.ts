@@ -191,14 +191,20 @@ function fileAnswer(executable: string | undefined): Pick<AppAnswer, 'executable
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
-type Accounts = Pick<AppAnswer['permissions'][number], 'accounts' | 'issuers' | 'account'>;
+type Accounts = Pick<AppAnswer['permissions'][number], 'accounts' | 'issuers' | 'account' | 'deniedAccounts'>;
 
-function accountsOf(all: SignIns, { endpoint, signInIds = [], account }: Permission): Accounts {
+function accountsOf(all: SignIns, permission: Permission): Accounts {
+  const { endpoint, signInIds = [], deniedSignInIds = [], account } = permission;
   const shown = all.shown();
   const there = new Set(all.shownFor(endpoint).map(({ issuer }) => issuer));
-  const named = signInIds.flatMap((id) => shown.find((signIn) => signIn.id === id) ?? []);
-  if (named.length === 0) return {};
+  const known = (ids: readonly string[]): SignIn[] =>
+    ids.flatMap((id) => shown.find((signIn) => signIn.id === id) ?? []);
+  const named = known(signInIds);
+  const denied = known(deniedSignInIds).map((signIn) => signIn.account);
+  const deniedAccounts = denied.length > 0 ? denied : undefined;
+  if (named.length === 0) return { deniedAccounts };
   return {
+    deniedAccounts,
     accounts: named.map((signIn) => signIn.account),
     ...(there.size > 1 ? { issuers: named.map(({ issuer }) => issuer) } : {}),
     ...(named.length > 1 && account !== undefined ? { account } : {}),

@@ -89,7 +89,13 @@ const timeOf = (seconds: number | undefined): string => (seconds === undefined ?
 const scopesIn = ({ scope = 'any', deniedScope }: Permission): string =>
   deniedScope === undefined ? scope : `${scope} (denied: ${deniedScope})`;
 
-function accountsIn({ accounts = [], issuers, account }: Permission): string {
+function accountsIn(permission: Permission): string {
+  const { deniedAccounts } = permission;
+  const allowed = allowedAccounts(permission);
+  return deniedAccounts === undefined ? allowed : `${allowed} (denied: ${deniedAccounts.join(', ')})`;
+}
+
+function allowedAccounts({ accounts = [], issuers, account }: Permission): string {
   if (accounts.length === 0) return '-';
   // One name may be at two authorization servers, which the choice doesn't tell apart.
   const isOneName = new Set(accounts).size === 1;

@@ -18,6 +18,8 @@ export const permission = z.object({
 const heldPermission = permission.extend({
   /** What the user denied of what the app asked for besides. */
   deniedScope: scope.optional(),
+  /** The accounts there that the user denied it. */
+  deniedAccounts: z.array(account).optional(),
   /** It is for the endpoint's API key, which goes in this header, and for no token. */
   apiKey: apiKeyHeader.optional(),
   /** The accounts that the app works as there; absent until its first token. */
