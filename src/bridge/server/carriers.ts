@@ -23,6 +23,8 @@ export interface Sent {
   readonly isStream?: boolean;
   /** Answers come on the session's one stream, later. */
   readonly isLater?: true;
+  /** The answer may still come on the open stream on which the server speaks by itself: resolves when that ends. */
+  readonly elsewhere?: Promise<unknown> | undefined;
 }
 
 export interface Carrier {

@@ -19,7 +19,7 @@ import {
   type RequestId,
   withOwnId,
 } from '../base/messages.ts';
-import type { Carrier, CarrierOptions, MakeCarrier, Sent } from './carriers.ts';
+import type { Carrier, CarrierOptions, MakeCarrier, Sending, Sent } from './carriers.ts';
 import { TooLarge } from './event-stream.ts';
 import { ServerRefusal, wordsOf } from './refused.ts';
 import { OlderStream, StreamLost } from './streamable.ts';
@@ -69,6 +69,13 @@ export interface RequestOptions {
 
 const methodNotFound = -32_601;
 
+/**
+ * Milliseconds for an answer on the stream on which the server speaks by itself; and once the server has answered there
+ * (an early rmcp does): clients of the SDK wait as long.
+ */
+const elsewhereTime = 1000;
+const knownElsewhereTime = 60_000;
+
 /** What a proxy answers while the server behind it restarts. */
 const passingStatuses = new Set([502, 503, 504]);
 
@@ -76,7 +83,9 @@ export class Session {
   readonly #carrier: Carrier;
   readonly #origin: string;
   readonly #onMessage: OnServerMessage;
+  readonly #time: CarrierOptions['time'];
   readonly #pending = new Map<RequestId, Pending>();
+  #elsewhereTime = elsewhereTime;
   #isStarted = false;
   #isRetired = false;
   /** It answered something besides the handshake. */
@@ -87,6 +96,7 @@ export class Session {
   constructor(MakeCarrier: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
     this.#origin = hooks.endpoint.origin;
     this.#onMessage = onMessage;
+    this.#time = hooks.time;
     this.#carrier = new MakeCarrier({ ...hooks, hear: (text) => this.#hear(text, undefined) });
   }
 
@@ -114,11 +124,10 @@ export class Session {
     this.#pending.set(request.id, pending);
     const isOpen = (): boolean => this.#pending.get(request.id) === pending;
     const hear = (text: string): void => this.#hear(text, pending);
-    this.#carrier
-      .send(request, { signal, headers, hear, isOpen })
-      // Most end after their answer: an error for nobody would cost a stack.
-      .then((sent) => isOpen() && !sent.isLater && this.#fail(pending, withoutAnswer(pending, sent)))
-      .catch((error: unknown) => isOpen() && this.#fail(pending, error));
+    const sending = { signal, headers, hear, isOpen };
+    this.#exchange(pending, sending, promise).catch(
+      (error: unknown) => isOpen() && this.#fail(pending, error),
+    );
     try {
       const answer = await promise;
       if (request.method !== 'initialize') this.wasUsed = true;
@@ -128,6 +137,18 @@ export class Session {
       signal.removeEventListener('abort', abort);
       if (this.#isRetired && this.#pending.size === 0) await this.end();
     }
+  }
+
+  /** Most end after their answer: an error for nobody would cost a stack. */
+  async #exchange(pending: Pending, sending: Sending, answer: Promise<Answer>): Promise<void> {
+    const sent = await this.#carrier.send(pending.request, sending);
+    if (sending.isOpen() && sent.elsewhere && pending.unread === '') {
+      const over = new AbortController();
+      const late = this.#time.sleep(this.#elsewhereTime, over.signal);
+      await Promise.race([answer, sent.elsewhere, late]).catch(() => undefined);
+      over.abort();
+    }
+    if (sending.isOpen() && !sent.isLater) this.#fail(pending, withoutAnswer(pending, sent));
   }
 
   /** A notification, or an answer to the server's own request. */
@@ -181,6 +202,7 @@ export class Session {
   #settle(answer: Answer, asked: Pending | undefined, text: string): void {
     const [only, second] = this.#pending.values();
     const pending = answer.id === undefined ? (asked ?? (second ? undefined : only)) : this.#named(answer.id);
+    if (pending && !asked) this.#elsewhereTime = knownElsewhereTime;
     if (pending) pending.resolve({ ...answer, id: pending.request.id });
     // It names a request that nobody made. On the stream of this one nothing else will come.
     else if (asked) this.#fail(asked, new NotTheProtocol(asked.request.method, text));

@@ -42,6 +42,8 @@ export class Streamable implements Carrier {
   readonly #pauses = new Pauses();
   #version: string | undefined;
   #hasListened = false;
+  /** While the stream is open on which the server speaks by itself. */
+  #listening: Promise<unknown> | undefined;
   #hasAnswered = false;
   sessionId: string | undefined;
 
@@ -76,12 +78,12 @@ export class Streamable implements Carrier {
       this.sessionId = response.headers.get('mcp-session-id') || undefined;
     if (!isRequest(message) || status === 202) {
       await response.body?.cancel();
-      return { status };
+      return { status, elsewhere: this.#listening };
     }
     const isStream = isEventStream(response);
     if (isStream) await this.#follow(response, signal, sending);
     else await this.#whole(response, sending);
-    return { status, isStream };
+    return { status, isStream, elsewhere: isStream ? this.#listening : undefined };
   }
 
   async listen(signal: AbortSignal): Promise<void> {
@@ -94,11 +96,15 @@ export class Streamable implements Carrier {
           return 'none';
         }
         this.#hasListened = true;
-        return await this.#listenTo(response, (id) => (last = id));
+        const listening = this.#listenTo(response, (id) => (last = id));
+        this.#listening = listening;
+        return await listening;
       } catch (error) {
         // The server may not know the event any more.
         last = '';
         return error instanceof ServerRefusal ? this.#endingAfter(error.status) : 'not open';
+      } finally {
+        this.#listening = undefined;
       }
     };
     return keepListening({ open, time: this.#options.time, signal });

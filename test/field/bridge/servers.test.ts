@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/home.ts';
 import { begun, client } from './client.ts';
 import { data, events, json, type Message, plain, result, serve } from './server.ts';
 
@@ -346,6 +347,25 @@ it.each(beats)('passes over what only keeps a stream open: %j', async (beat) => 
   expect((await call(1)).result).toBeDefined();
   expect(lines).toHaveLength(2);
 });
+
+it.each([202, 200])(
+  'takes an answer on the stream on which the server speaks by itself: %i',
+  async (status) => {
+    let stream: ServerResponse | undefined;
+    const { url } = await serve((request, response, message) => {
+      if (request.method === 'GET') return events((stream = response), ': open\n\n');
+      if (message.method !== 'tools/call') return plain(request, response, message);
+      response.writeHead(status, { 'content-type': 'text/event-stream' }).end();
+      const speak = (): unknown => (message.id === 1 ? stream?.write(data(result(message))) : stream?.end());
+      setTimeout(speak, 50);
+    });
+    const { begin, call } = await client(url, undefined, async () => sleep(2000));
+    await begin();
+    await until('the stream is open', () => stream !== undefined);
+    expect((await call(1)).result).toBeDefined();
+    expect((await call(2)).error).toMatchObject({ data: { outcome: 'may have run' } });
+  },
+);
 
 it('answers after two 404s of a proxy whose server is being replaced', async () => {
   let missing = 0;
