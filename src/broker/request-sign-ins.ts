@@ -70,7 +70,10 @@ export class RequestSignIns {
     if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
     // An app doesn't learn of an account that it may not use.
     const known = signIn && namesSignIn(permission, signIn.id) ? signIn : undefined;
-    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint, known);
+    if (signIn?.state.kind === 'revoked') {
+      const client = this.#parts.registrations.byId(signIn.registrationId);
+      throw refusals.signInRevoked(endpoint, known, client?.grantType !== undefined);
+    }
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn, known);
     if (begun.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);

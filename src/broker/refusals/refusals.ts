@@ -133,10 +133,11 @@ export function loginAgain(endpoint: string, { account = defaultAccount }: Parti
   return [`keyturn login ${shellWord(endpoint)}`, ...options].join(' ');
 }
 
-export function signInRevoked(endpoint: string, signIn?: SignIn): KeyturnError {
+/** `isUnattended`: by a client without a user, for whose login no browser is needed. */
+export function signInRevoked(endpoint: string, signIn?: SignIn, isUnattended = false): KeyturnError {
   return new KeyturnError('login_required', `You revoked the sign-in to ${endpoint}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
-    hint: `Sign in again: ${loginAgain(endpoint, signIn)}`,
+    hint: `${isUnattended ? 'Get its tokens again' : 'Sign in again'}: ${loginAgain(endpoint, signIn)}`,
   });
 }
 
