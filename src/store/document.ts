@@ -109,6 +109,11 @@ export class HomeDocument {
     return this.#read !== undefined;
   }
 
+  /** There was no file, and nothing has verified that there should be none. */
+  get isAbsent(): boolean {
+    return this.#read === 'absent' && !this.#inEffect;
+  }
+
   /** It has records that nothing has verified since the start. */
   get isUnverified(): boolean {
     return typeof this.#read === 'object' && !this.#inEffect && !this.#trouble;

@@ -13,6 +13,7 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { receiptAnswer } from './answers.ts';
 import type { Records } from '../../broker/records/records.ts';
 import { newestItem, requireStorable } from '../../vault/base/vault.ts';
+import { VaultError } from '../../vault/base/trouble.ts';
 import type { Handlers } from './services.ts';
 
 /** The broker stops afterwards, and removes the files; the command that asked does it where the app is the broker. */
@@ -72,12 +73,16 @@ export async function resetHome(
 }
 
 /** Without secrets nothing can be revoked, and a keychain that is locked lets nothing be removed. */
-async function requireVault({ broker, service }: ResetParts, open: readonly SignIn[]): Promise<void> {
+async function requireVault(
+  { broker, records, service }: ResetParts,
+  open: readonly SignIn[],
+): Promise<void> {
   const { vault } = broker.parts;
   if (vault.kind !== 'keychain' && open.length === 0) return;
   try {
     await requireStorable(vault);
   } catch (error) {
+    if (isUnused(records, error)) return;
     const left = vault.kind === 'keychain' ? `, and its items stay in the keychain under ${service}` : '';
     throw new KeyturnError(
       reasonOf(error),
@@ -91,6 +96,10 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Sign
     );
   }
 }
+
+/** This machine has no keychain, and this home never needed one. */
+const isUnused = ({ document }: Records, error: unknown): boolean =>
+  document.isAbsent && error instanceof VaultError && error.kind === 'absent';
 
 /** Whether the vault is needed is judged later, and what it can't do is said there. */
 async function hasVerified({ parts: { document, signIns } }: Broker): Promise<boolean> {
@@ -130,6 +139,7 @@ async function emptyVault({
     if (!isMismatched) return undefined;
     return `what this home's own vault holds (in the keychain it is filed under ${service})`;
   } catch (error) {
+    if (isUnused(records, error)) return undefined;
     return `${error instanceof KeyturnError ? error.message : 'it failed'} (filed under ${service})`;
   }
 }
