@@ -5,7 +5,8 @@
  * Invariant: while the vault is locked no app is paired, since no key could be made for it.
  */
 import type { ForwardOrigin } from '../broker/records/app.ts';
-import { preparePlace, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
+import { removeStale } from '../ipc/wire/socket.ts';
+import { preparePlace, recordedSocket, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
 import { passedDescriptor } from '../ipc/server/passed-socket.ts';
@@ -127,7 +128,10 @@ export class Sockets {
   #record(socket: string): void {
     const { paths } = this.#parts.home;
     try {
+      const before = recordedSocket(paths);
       recordSocket(paths, socket);
+      // A broker that was killed left it. If somebody listens there, this home is a copy, and the socket stays.
+      if (before !== undefined && before !== socket) removeStale(before).catch(() => undefined);
     } catch (error) {
       const why = error instanceof KeyturnError ? error.message : systemCode(error);
       this.#parts.options.log.write(`the path of the socket can't be recorded: ${why}`, 'warn');
