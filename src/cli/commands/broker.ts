@@ -7,7 +7,7 @@ import { refuseExposure, shieldProcess } from '../../base/shield.ts';
 import { takeOver } from '../../client/takeover.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
-import { restartBroker, stopBroker } from '../broker/restart.ts';
+import { stopBroker } from '../broker/restart.ts';
 
 const run = defineCommand(
   {
@@ -68,7 +68,11 @@ const restart = defineCommand(
     about: 'Stop the broker of this home if one runs, and start one in the background.',
     examples: ['keyturn broker restart'],
   },
-  restartBroker,
+  async () => {
+    const { restartWithNews } = await import('../broker/restarted.ts');
+    const { isClosed, lines } = await restartWithNews();
+    if (isClosed) for (const line of lines) say(line);
+  },
 );
 
 export const command = defineNoun('broker', 'Run, stop or restart the broker', { run, stop, restart });

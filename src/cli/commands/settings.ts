@@ -129,20 +129,8 @@ const detailOf = async (name: string): Promise<Detail | undefined> =>
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
 async function restartWithNewVault(): Promise<void> {
-  const { restartBroker } = await import('../broker/restart.ts');
-  await restartBroker();
-  const { vault, vaultOpenedBy, vaultSource, vaultState } = await ask('status', {});
-  if (vaultSource && !vaultSource.isUsed) {
-    const { what = 'the vault is locked', hint } = vaultState;
-    say(`keyturn: the broker was restarted, with the vault ${vault}; ${what}`);
-    if (hint !== undefined) say(`hint: ${hint}`);
-    return;
-  }
-  const isClosed = vault === 'sealed-file' && vaultOpenedBy === 'passphrase' && vaultState.state !== 'open';
-  const next = isClosed
-    ? `; ${vaultState.state === 'new' ? 'choose its passphrase' : 'open it'}: keyturn unlock`
-    : '';
-  say(`keyturn: the broker was restarted, with the vault ${vault}${next}`);
+  const { restartWithNews } = await import('../broker/restarted.ts');
+  for (const line of (await restartWithNews()).lines) say(line);
 }
 
 function settingNamed(details: readonly Detail[], name: string): Detail {

@@ -95,7 +95,7 @@ async function unchanged<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof KeyturnError)) throw error;
     const { reason, message } = error;
     const [first = '', ...more] = message.split('\n');
-    const sentence = `${first}${/[.!?"]$/.test(first) ? '' : '.'} No file was changed.`;
+    const sentence = `${first}${/[.!?]"?$/.test(first) ? '' : '.'} No file was changed.`;
     throw new KeyturnError(reason, [sentence, ...more].join('\n'), detailsOf(error));
   }
 }

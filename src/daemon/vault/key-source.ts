@@ -36,7 +36,7 @@ function placeIn(vaultKey: Settings['vaultKey']): [kind: string | undefined, whe
 
 /** The refusal of every call where the place gave no passphrase, or not the vault's. `isNew`: the vault has none yet. */
 export function notOpenedFrom(source: KeySource, why: unknown, isNew: boolean): VaultError {
-  const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
+  const cause = why instanceof KeyturnError ? asSentence(why.message) : reasonOf(why);
   // What a vault says about its passphrase is advice for somebody who types it.
   const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
   const fix = advice ?? 'Look at that place.';
@@ -50,6 +50,10 @@ export function notOpenedFrom(source: KeySource, why: unknown, isNew: boolean): 
     },
   );
 }
+
+/** A vault's messages begin with a small letter. */
+const asSentence = (text: string): string =>
+  `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/\.$/, '');
 
 /** Bytes: a passphrase has 1,024 characters at most. */
 const maxLength = 4096;
