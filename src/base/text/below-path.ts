@@ -22,12 +22,19 @@ function isClimbing(segment: string): boolean {
   return climbing.test(segment.replace(dropped, ''));
 }
 
+/** A pattern would read a long row of slashes again from each of them. */
+export function withoutEndSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}
+
 /** A slash at the end of either path makes no difference. */
 export function isBelow(outer: URL, inner: URL): boolean {
   // Each opaque origin is written "null", but no two of them are the same origin.
   if (outer.origin === 'null' || outer.origin !== inner.origin) return false;
-  const prefix = outer.pathname.replace(/\/+$/, '');
-  const path = inner.pathname.replace(/\/+$/, '');
+  const prefix = withoutEndSlashes(outer.pathname);
+  const path = withoutEndSlashes(inner.pathname);
   return (path === prefix || path.startsWith(`${prefix}/`)) && !climbs(inner.pathname);
 }
 

@@ -17,7 +17,7 @@ export function isThisMachine(host: string): boolean {
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/%.*$/, '')
-    .replace(/\.+$/, '');
+    .replace(/(?<!\.)\.+$/, '');
   // The URL parser writes each address in one way.
   const hostname = URL.parse(bare.includes(':') ? `http://[${bare}]` : `http://${bare}`)?.hostname;
   return named.test(bare) || here.test(hostname ?? '');

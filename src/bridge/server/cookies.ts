@@ -35,10 +35,12 @@ export function withCookies(origin: string, fetch: typeof globalThis.fetch): typ
 
 function keep(cookies: Map<string, Cookie>, { headers }: Response, { pathname }: URL): void {
   for (const text of headers.getSetCookie()) {
-    const [, name = '', value = '', rest = ''] =
-      /^\s*([^=;]+?)\s*=\s*([^;]*?)\s*(?:;(.*))?$/s.exec(text) ?? [];
+    const [pair = '', ...attributes] = text.split(';');
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, Math.max(equals, 0)).trim();
+    const value = pair.slice(equals + 1).trim();
     if (name === '' || name.length + value.length > maxCookie) continue;
-    const said = attributesIn(rest);
+    const said = attributesIn(attributes);
     const path = said.get('path');
     // RFC 6265 §5.1.4: else the folder of the request's path.
     const where = path?.startsWith('/') ? path : pathname.slice(0, pathname.lastIndexOf('/')) || '/';
@@ -52,8 +54,8 @@ function keep(cookies: Map<string, Cookie>, { headers }: Response, { pathname }:
 }
 
 /** RFC 6265 §5.2. The last of a name is valid. */
-function attributesIn(text: string): ReadonlyMap<string, string> {
-  const pairs = text.split(';').map((each) => each.split('='));
+function attributesIn(attributes: readonly string[]): ReadonlyMap<string, string> {
+  const pairs = attributes.map((each) => each.split('='));
   return new Map(pairs.map(([name = '', ...value]) => [name.trim().toLowerCase(), value.join('=').trim()]));
 }
 

@@ -2,6 +2,7 @@
 import type { Broker } from '../../broker/broker.ts';
 import { namesOfServers } from '../../broker/records/sign-in.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
+import { withoutEndSlashes } from '../../base/text/below-path.ts';
 import { settingAnswer } from './answers.ts';
 import type { Handlers } from './services.ts';
 
@@ -43,6 +44,6 @@ export const homeMethods = {
 /** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
 function spellings(broker: Broker, server: string, canonical: string): ReadonlySet<string> {
   const known = broker.parts.exceptions.shown().map((record) => record.server);
-  const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
+  const same = known.filter((other) => withoutEndSlashes(URL.parse(other)?.href ?? '') === canonical);
   return new Set([server, canonical, ...same]);
 }

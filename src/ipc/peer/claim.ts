@@ -22,6 +22,9 @@ const maxArguments = 24;
 /** Characters of one argument or of a folder. */
 const maxLengthShown = 200;
 
+/** Characters: a longer argument is data, and an app's long arguments must not keep the broker busy. */
+const maxLengthRead = 1000;
+
 /** Shown in place of a secret. */
 const withheld = '…';
 
@@ -41,7 +44,9 @@ export function claimIn(commandLine: string): Omit<Claim, 'folder'> {
   // What follows the script are its own arguments: a `-c` there need not be code.
   const code = given.findIndex((argument, at) => (script === -1 || at <= script) && isCode(argument));
   const plain = (code === -1 ? given : given.slice(0, code)).slice(0, maxArguments);
-  const shown = plain.map((argument, at) => bounded(mask(argument, plain[at - 1])));
+  const shown = plain.map((argument, at) =>
+    argument.length > maxLengthRead ? withheld : bounded(mask(argument, plain[at - 1])),
+  );
   if (code !== -1) return { arguments: [...shown, flagOf(given[code] ?? '')], isCut: true };
   const name = shown[script];
   return {

@@ -5,7 +5,7 @@
  * has no slash at its end. If a server needs that slash, the metadata of the protected resource says so, and the
  * metadata's value is sent byte for byte.
  */
-import { isBelow } from '../../base/text/below-path.ts';
+import { isBelow, withoutEndSlashes } from '../../base/text/below-path.ts';
 import { KeyturnError, quotedUrl } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import type { UrlPolicy } from './secure-url.ts';
@@ -30,7 +30,7 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   }
   // RFC 8707 §2: it SHOULD NOT include a query component.
   if (input.includes('?')) throw invalid(input, 'it has a query', 'Leave out the ? and what follows it.');
-  const canonical = url.origin + url.pathname.replace(/\/+$/, '').replaceAll("'", '%27');
+  const canonical = url.origin + withoutEndSlashes(url.pathname).replaceAll("'", '%27');
   if (canonical.length > maxUrlLength)
     throw invalid(input, `it has more than ${maxUrlLength} characters`, 'Use a shorter URL of this server.');
   return canonical;

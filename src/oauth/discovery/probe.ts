@@ -9,6 +9,7 @@ import { bearerChallenge } from './challenge.ts';
 import type { BearerChallenge } from './challenge.ts';
 import { deadline, isSuccess, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
+import { withoutEndSlashes } from '../../base/text/below-path.ts';
 
 const unreachable = 'mcp_server_unreachable';
 
@@ -139,7 +140,7 @@ export async function probeByPost(url: string, http: Http): Promise<Probe> {
 function otherSpelling(typed: string): string | undefined {
   const url = new URL(typed);
   if (url.pathname === '/') return undefined;
-  url.pathname = url.pathname.endsWith('/') ? url.pathname.replace(/\/+$/, '') : `${url.pathname}/`;
+  url.pathname = url.pathname.endsWith('/') ? withoutEndSlashes(url.pathname) : `${url.pathname}/`;
   return url.href;
 }
 
@@ -206,7 +207,7 @@ function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Http
 
 /** Compares without the slash at the end and without the query. */
 function isSamePlace(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((url) => new URL(url).pathname.replace(/\/+$/, ''));
+  const [a, b] = [one, other].map((url) => withoutEndSlashes(new URL(url).pathname));
   return a === b;
 }
 

@@ -10,6 +10,7 @@ import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
+import { withoutEndSlashes } from '../../base/text/below-path.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { endpointOf, isResourceOf, maxUrlLength, resourceCovers } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
@@ -65,7 +66,7 @@ export async function discoverProtectedResource(
 export function protectedResourceLocations(endpoint: string): string[] {
   const { origin, pathname, search } = new URL(endpoint);
   const root = `${origin}/.well-known/oauth-protected-resource`;
-  return [...new Set([pathname + search, pathname, pathname.replace(/\/+$/, ''), ''])]
+  return [...new Set([pathname + search, pathname, withoutEndSlashes(pathname), ''])]
     .filter((path) => path !== '/')
     .map((path) => root + path);
 }

@@ -140,6 +140,6 @@ function written(value: unknown): string {
 
 function wholeLine(text: string, from: number, to: number): Edit {
   const rest = /^[ \t]*\r?\n/.exec(text.slice(to))?.[0] ?? '';
-  const before = rest === '' ? '' : (/[ \t]*$/.exec(text.slice(0, from))?.[0] ?? '');
+  const before = rest === '' ? '' : (/(?<![ \t])[ \t]*$/.exec(text.slice(0, from))?.[0] ?? '');
   return { from: from - before.length, to: to + rest.length, text: '' };
 }

@@ -59,6 +59,10 @@ describe('the arguments of an interpreter', () => {
     ).toBe(shown);
   });
 
+  it('leave out one of a hundred thousand characters, unread', () => {
+    expect(of('main.js', 's'.repeat(100_000)).arguments).toEqual(['main.js', '…']);
+  });
+
   it.each([
     '/home/anna/notes-server-v2-production/index.js',
     '--author=Anna',

@@ -71,6 +71,11 @@ describe('discoverProtectedResource', () => {
     });
   });
 
+  it('reads an identifier of a quarter of a million slashes', async () => {
+    site.lay(pathSpecific, document({ resource: `https://server.example${'/'.repeat(250_000)}a` }));
+    expect(await refusalOf(() => discover())).toMatchObject({ reason: 'resource_mismatch' });
+  });
+
   it.each([
     [
       { authorization_servers: [7, null, '', 'https://issuer.example'], scopes_supported: ['a', {}, 'b'] },

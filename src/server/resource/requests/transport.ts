@@ -44,7 +44,7 @@ function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
 
 /** RFC 7239 §4: the values of one parameter, from the client on. A quoted value may hold commas and semicolons. */
 function forwardedValues(header: string | null | undefined, parameter: string): string[] {
-  const pairs = (header ?? '').matchAll(/([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*))/g);
+  const pairs = (header ?? '').matchAll(/(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*))/g);
   return [...pairs].flatMap(([, name = '', inQuotes, plain = '']) =>
     name.toLowerCase() === parameter ? [inQuotes ?? plain] : [],
   );
