@@ -24,6 +24,7 @@ grep -q docs/guides/scripts-and-ci.md refused
 for time in first second; do
   echo aPassword-31415 > password
   eval "$LINES_OF_PAGE" < password
+  (unset DBUS_SESSION_BUS_ADDRESS; keyturn broker restart; eval "$LINES_IN_NEW_SHELL")
   keyturn app allow cli "https://$time.example/mcp"
   keyturn status | grep -A 1 '^vault'
   keyturn app list | grep -c 'https://'
@@ -49,6 +50,7 @@ it('a keyring that was started by hand opens the vault, also after the next star
       KEYTURN_HOME: path.join(folder, 'kt'),
       NODE: process.execPath,
       BIN: builtBin,
+      LINES_IN_NEW_SHELL: blocks.pop(),
       LINES_OF_PAGE: blocks.join('\n'),
     },
   });
