@@ -141,8 +141,8 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
     return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
   const there = signIns.filter((one) => one.issuer === issuer && one.state !== 'revoked');
   return foundIf(
-    // A sign-in that ended by it says so, and what to do.
-    state === 'rejected' && !there.some(hasEnded),
+    // Those that ended have a finding of their own.
+    state === 'rejected' && !there.every(hasEnded),
     'oauthClient.rejected',
     `${issuer} no longer accepts the client ${clientId}.`,
     there.map((one) => `${loginAgain(one)} --new-client`).join('; '),
