@@ -178,6 +178,8 @@ export const settings = {
       starting: 'It is starting.',
       portTaken:
         'Another program uses its port, so no app reaches it. End that program, or remove the proxy and add it again.',
+      ended:
+        'Its process doesn’t start, so no app reaches it. See that Keyturn is still installed, then restart it.',
       failed: 'Its port can’t be opened, so no app reaches it. The log file says more.',
     } as Readonly<Record<string, string | undefined>>,
     rotate: 'New address…',

@@ -6,6 +6,7 @@ import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say, when } from '../terminal/output.ts';
+import { closedProxies } from '../words/closed-proxies.ts';
 
 type Proxy = ResultOf<'proxy.list'>['proxies'][number];
 
@@ -59,7 +60,7 @@ const list = defineCommand(
         lastUsedAt === undefined ? '-' : when(lastUsedAt),
       ]),
     );
-    for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
+    for (const { what, fix } of closedProxies(proxies)) say(`keyturn: the proxy ${what}. ${fix}`);
   },
 );
 
@@ -112,14 +113,6 @@ function show(proxy: Proxy, isJson: boolean): void {
   if (isJson) printJson(proxy);
   else print(proxy.url);
 }
-
-const troubles: Partial<Record<Proxy['state'], string>> = {
-  portTaken: 'another program listens on its port; end that program, or remove the proxy and add it again',
-  failed: 'its port could not be opened; the log of the broker says more',
-};
-
-const troubleOf = ({ name, port, state }: Proxy): string =>
-  `keyturn: the proxy ${name} is closed: port ${port}: ${troubles[state]}`;
 
 function portFrom(text: string): number {
   const port = Number(text);

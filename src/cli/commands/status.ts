@@ -1,5 +1,6 @@
 /** `keyturn status`: the broker of this home. Starts none. */
 import { waitingRows } from '../words/audit-rows.ts';
+import { closedProxies } from '../words/closed-proxies.ts';
 import { Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { placeOf } from '../../daemon/vault/key-source.ts';
@@ -81,12 +82,7 @@ function proxyLines({ proxies }: Status): string[] {
   if (proxies.length === 0) return [];
   return [
     `proxies    ${proxies.length} (keyturn proxy)`,
-    ...proxies
-      .filter(({ state }) => state === 'portTaken' || state === 'failed')
-      .map(({ name, port, state }) => {
-        const why = state === 'portTaken' ? 'another program listens there' : 'the system refused it';
-        return `PROXY      ${name} is closed: port ${port}: ${why}`;
-      }),
+    ...closedProxies(proxies).flatMap(({ what, fix }) => [`PROXY      ${what}`, ...hintLines(fix)]),
   ];
 }
 

@@ -18,6 +18,7 @@ import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
 import { waitingRows } from '../words/audit-rows.ts';
+import { closedProxies } from '../words/closed-proxies.ts';
 import { difference, fix as newVersion } from '../broker/versions.ts';
 import { type Finding, findingOf, found, foundIf } from './finding.ts';
 
@@ -216,7 +217,7 @@ function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   ];
 }
 
-function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
+function recordFindings({ homeState, unreadable, audit, log, clocks, proxies }: Status): Finding[] {
   const { why = '' } = homeState;
   return [
     ...foundIf(
@@ -235,6 +236,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
       `The log ${log.file ?? ''} can't be written.`,
       'Make room on its disk, or fix its mode (0600).',
     ),
+    ...closedProxies(proxies).flatMap(({ what, fix }) => found('proxy.closed', `The proxy ${what}.`, fix)),
     ...clocks.flatMap(({ issuer, ahead }) =>
       found(
         'clock.server',

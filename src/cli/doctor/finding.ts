@@ -46,6 +46,7 @@ export const kinds = {
   'oauthClient.rejected': problem(
     'An authorization server no longer accepts the client that is registered there.',
   ),
+  'proxy.closed': problem('A proxy serves nobody.'),
   'signIn.ended': problem('A sign-in that apps use has ended.'),
   'versions.differ': problem('Broker and command are of different versions.'),
   'vault.typed': warning('The vault was opened by hand, not by the place that vaultKey names.'),

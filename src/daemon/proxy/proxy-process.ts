@@ -1,6 +1,6 @@
 /**
  * The process of the proxies, as the broker sees it: started when there is a proxy, ended when there is none, and
- * started again where it ended by itself.
+ * started again where it ended by itself. If it ends again and again, the next change of the list starts it.
  *
  * Invariant: there is at most one. What an ended one said last is not heard.
  */
@@ -15,6 +15,9 @@ import type { WriteLog } from '../system/log.ts';
 /** Milliseconds until it is started again: the first time, and at most. */
 const firstPause = 500;
 const longestPause = 60_000;
+
+/** Ends in a row, within about a minute: its program may be gone. */
+const maxEnds = 8;
 
 /** Milliseconds for the process to start and to open a port, on a busy machine. */
 const openingTime = 30_000;
@@ -45,8 +48,8 @@ export class ProxyProcess {
     this.#parts = parts;
   }
 
-  stateOf(id: string): PortState | 'starting' {
-    return this.#states.get(id) ?? 'starting';
+  stateOf(id: string): PortState | 'starting' | 'ended' {
+    return this.#states.get(id) ?? (this.#ends < maxEnds || this.#child ? 'starting' : 'ended');
   }
 
   /** Resolves once it is known whether the port could be opened, or after some seconds. */
@@ -113,6 +116,13 @@ export class ProxyProcess {
     const { clock, log } = this.#parts;
     this.#drop();
     this.#ends += 1;
+    if (this.#ends >= maxEnds) {
+      log('the process of the proxies ended too often; it is not started again', 'error');
+      for (const resolve of [...this.#settling.values()].flat()) resolve();
+      this.#settling.clear();
+      this.#parts.changed();
+      return;
+    }
     const pause = doubled(this.#ends, firstPause, longestPause);
     log(`the process of the proxies ended; it is started again in ${pause} ms`, 'warn');
     this.#isPausing = true;

@@ -4,7 +4,7 @@ import { KeyturnError } from '../../../src/base/errors.ts';
 import { Proxies, proxyRules, proxySchema } from '../../../src/broker/records/proxy.ts';
 import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
 import { RunningProxies } from '../../../src/daemon/proxy/running-proxies.ts';
-import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
+import { ProxyProcess, type ProxyProcessParts } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
 import { listOf } from '../../../src/store/home-document.ts';
 import { nowhere } from '../../broker/nowhere.ts';
@@ -14,6 +14,15 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const { endpoint } = nowhere;
 
 const diskFull = new KeyturnError('file_unreadable', 'the disk is full');
+
+const processOf = (parts: Pick<ProxyProcessParts, 'spawn' | 'clock'>) =>
+  new ProxyProcess({
+    env: {},
+    log: () => undefined,
+    admit: () => Promise.reject(new Error('nobody comes here')),
+    changed: () => undefined,
+    ...parts,
+  });
 
 /** A desk whose process opens each port that it is told, and notes the paths that it was told. */
 async function newDesk() {
@@ -28,7 +37,8 @@ async function newDesk() {
     served.push(entries.map(({ path }) => path));
     for (const { id } of entries) queueMicrotask(() => hear({ op: 'state', entry: id, state: 'open' }));
   };
-  const process = new ProxyProcess({
+  const process = processOf({
+    clock,
     spawn: () => ({
       post: (order) => {
         // What ProxyProcess posts.
@@ -39,11 +49,6 @@ async function newDesk() {
       onExit: () => undefined,
       kill: () => served.push([]),
     }),
-    env: {},
-    clock,
-    log: () => undefined,
-    admit: () => Promise.reject(new Error('nobody comes here')),
-    changed: () => undefined,
   });
   const removeClient = async (id: string): Promise<void> => {
     await parts.permissions.removeAllOf(id);
@@ -65,6 +70,25 @@ async function newDesk() {
 }
 
 afterEach(() => void vi.restoreAllMocks());
+
+it('a process that ends again and again is given up until the list changes', async () => {
+  let starts = 0;
+  const spawn = () => ({
+    post: () => undefined,
+    onMessage: () => undefined,
+    onExit(ended: () => void) {
+      starts += 1;
+      queueMicrotask(ended);
+    },
+    kill: () => undefined,
+  });
+  const process = processOf({ spawn, clock: { sleep: async () => undefined } });
+  const entries = [{ id: 'p', port: 50_000, path: 'x'.repeat(16) }];
+  for (const ends of [8, 9]) {
+    process.serve(entries);
+    await vi.waitFor(() => expect([process.stateOf('p'), starts]).toEqual(['ended', ends]));
+  }
+});
 
 it.each(['its app, which can’t be ended', 'its record'])(
   'a proxy is served again where its removal fails at %s',

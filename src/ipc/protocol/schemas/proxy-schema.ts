@@ -16,8 +16,11 @@ const highestPort = 65_535;
 
 const proxyPort = z.int().min(lowestPort).max(highestPort);
 
-/** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
-const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed']);
+/**
+ * `starting`: its process has not said anything yet. `portTaken`: another program listens there. `ended`: its process
+ * ended again and again.
+ */
+const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed', 'ended']);
 
 export const proxy = z.object({
   id,
