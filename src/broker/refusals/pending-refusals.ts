@@ -100,7 +100,8 @@ function unfinished(
 function pageFails(page: PageQuestion, isKeyturnApp: boolean): string {
   const { hint } = page;
   const way = wayPastError(page, isKeyturnApp);
-  if (way === undefined) return hint === undefined ? '' : ` If the page shows an error: ${hint}.`;
+  if (way === undefined)
+    return hint === undefined ? '' : ` If the page shows an error without a reason: ${hint}.`;
   return ` ${way}${hint === undefined ? '' : `. If that does not help: ${hint}.`}`;
 }
 
@@ -169,7 +170,7 @@ export function nobodyCame(page: PageQuestion): KeyturnError {
   const hints = [
     `Start it again with: ${loginAgain(page)}`,
     ifForgotten === undefined ? '' : ways[ifForgotten],
-    hint === undefined ? '' : `. If the page shows an error: ${hint}.`,
+    hint === undefined ? '' : `. If the page shows an error without a reason: ${hint}.`,
   ];
   return new PageTimedOut('login_required', `You did not sign in at ${issuer} within ten minutes.`, {
     hint: hints.join(''),

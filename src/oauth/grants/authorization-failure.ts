@@ -164,14 +164,18 @@ export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, w
 }
 
 function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error: OAuthError): string {
-  const { code } = error;
+  const { code, description = '' } = error;
   const isUnnamed = code === 'invalid_scope' && scope === undefined;
   const said = isUnnamed
     ? scopeless
     : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
   if (refusesResource(error)) return `${said} ${resourceHint(server, true)}`;
+  // What the server says of the cause comes first.
+  const isOpen = description === '' || /openid|\bid.?token/i.test(description);
   const openid =
-    code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
+    isOpen && (code === 'invalid_scope' || code === 'invalid_request')
+      ? openidHint(server, scope)
+      : undefined;
   return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
 }
 

@@ -155,6 +155,15 @@ describe('processAuthorizationResponse', () => {
     expect(failure).toMatchObject({ reason: 'login_failed', hint: expect.stringContaining('scopes') });
     expect(failure.message).not.toMatch(/\u202e|\n|u\.example/);
     expect(failure.message.length).toBeLessThan(500);
+    const openid = { ...server, scopesSupported: ['openid'] };
+    for (const [said, isTold] of [
+      ['', true],
+      ['&error_description=openid+is+missing', true],
+      ['&error_description=no', false],
+    ] as const) {
+      const { hint } = await refusalOf(() => answer(`error=invalid_scope&state=st4te${said}`, openid));
+      expect(hint?.includes('ID token'), said).toBe(isTold);
+    }
   });
 
   const forgotten = { source: 'dynamic' } as const;
