@@ -65,7 +65,7 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   const earlier = await earlierWithoutAccess(files, isConnecting);
   const entries = [...switched, ...earlier.filter(({ isDenied }) => isConnecting && !isDenied)];
   const { open, code } = isConnecting
-    ? await connectAll(entries)
+    ? await saidIfInterrupted(switched.length > 0, connectAll(entries))
     : { open: await withoutAccess(switched), code: exitCodes.ok };
   const closed = [...open, ...earlier.filter((entry) => !entries.includes(entry))];
   if (entries.length > 0) await sayWhatFollows(closed);
@@ -73,6 +73,16 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   if (code !== exitCodes.ok) return code;
   const isLeft = results.length > switched.length || hasExposed(files) || (isConnecting && closed.length > 0);
   return isLeft ? foundSomething : exitCodes.ok;
+}
+
+/** An interrupt ends the process (cli/broker/connection.ts). What was changed before stays. */
+async function saidIfInterrupted<T>(hasSwitched: boolean, work: Promise<T>): Promise<T> {
+  const onExit = (code: number): void => {
+    if (code === exitCodes.interrupted && hasSwitched)
+      say('keyturn: the files are switched already. To finish: keyturn setup');
+  };
+  process.once('exit', onExit);
+  return work.finally(() => process.off('exit', onExit));
 }
 
 /** Undefined if you refused. */

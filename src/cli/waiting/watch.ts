@@ -54,7 +54,8 @@ export async function watchQuestions(
   };
   // Each once: any web page can send an answer without state.
   const tellNews = async (question: Question): Promise<void> => {
-    const lines = newsOf((await isOpened(question)) ? { ...question, browserError: undefined } : question);
+    const isShown = await isOpened(question);
+    const lines = newsOf(isShown ? { ...question, browserError: undefined } : question, own);
     for (const line of lines) {
       if (!said.has(line)) say(line);
       said.add(line);
@@ -235,14 +236,16 @@ function tellLogin(question: Question, way: keyof typeof waysToSignIn): void {
 }
 
 /** What went wrong since the page was shown, and doesn't end the sign-in. */
-function newsOf(question: Question): string[] {
+function newsOf(question: Question, own: OwnLogin | undefined): string[] {
   const { stateless, browserError } = question;
+  // What waits for a token takes any sign-in there.
+  const place = own ? '' : ', in another terminal (this command goes on then)';
   // RFC 6749 §4.1.2.1
   const error = stateless ? `: ${quoted(stateless)}` : '';
   return [
     ...(browserError !== undefined ? [`keyturn: ${browserError} Open the address yourself.`] : []),
     ...(browserError !== undefined && !hasBrowser(process.env)
-      ? [`  Without a browser on this machine: ${loginAgain(question, '--paste')}`]
+      ? [`  Without a browser on this machine${place}: ${loginAgain(question, '--paste')}`]
       : []),
     ...(stateless !== undefined
       ? [

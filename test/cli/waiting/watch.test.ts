@@ -52,7 +52,7 @@ describe('a login', () => {
     vi.stubEnv('WAYLAND_DISPLAY', undefined);
     vi.stubEnv('PATH', '');
     const browserError = 'No browser was opened.';
-    const way = `Without a browser on this machine: keyturn login ${resource} --account "work" --paste`;
+    const way = `machine, in another terminal (this command goes on then): keyturn login ${resource} --account "work" --paste`;
     for (const [env, failure, isTold] of [
       [{}, { browserError }, true],
       [{}, {}, false],

@@ -75,6 +75,12 @@ it('after an interrupted sign-in, setup asks only for the entry that still needs
     configured(home, { notes: { url: resource } }, name);
   const setup = () => keyturnInTerminal(home, 'setup', '--yes');
 
+  const interrupted = setup();
+  await interrupted.shows(/\[y\/N\] /);
+  interrupted.type('\x03');
+  expect(await codeOf(interrupted)).toBe(130);
+  expect(interrupted.shown()).toContain('the files are switched already. To finish: keyturn setup');
+
   // The approval that follows is for both of them, though the first one fails then.
   const denied = setup();
   await denied.shows(/may "cursor-notes", "kiro-notes" be paired, [^]*\[y\/N\] /);
