@@ -107,10 +107,10 @@ function guarded(
 ): RequestListener {
   return (request, response) => {
     listener(request, response).catch((error: unknown) => {
-      if (!isOfLeaving(error, request, response))
-        server.failed(request.method ?? 'GET', targetOf(request).replace(/\?.*$/s, ''), error);
+      const isFault = !isOfLeaving(error, request, response);
       if (response.headersSent) response.destroy();
       else write({ status: 500, headers: { 'cache-control': 'no-store' }, body: null }, response);
+      if (isFault) server.failed(request.method ?? 'GET', targetOf(request).replace(/\?.*$/s, ''), error);
     });
   };
 }

@@ -95,10 +95,10 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
     handler(request, response) {
       for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
       answer(request, response).catch((error: unknown) => {
-        if (!isOfLeaving(error, request, response))
-          settings.onEvent({ kind: 'refused', error: 'server_error', problem: shownFault(error) });
+        const isFault = !isOfLeaving(error, request, response);
         if (response.headersSent) response.destroy();
         else refuse(response, 500);
+        if (isFault) settings.onEvent({ kind: 'refused', error: 'server_error', problem: shownFault(error) });
       });
     },
     async close() {

@@ -19,13 +19,26 @@ export function shownWords(text: string): string {
   return quotedWithheld(withheld);
 }
 
-/** Which error it is, its words, its cause, and the line of the author's code that it comes from. */
-export function shownFault(error: unknown): string {
+/** Which error it is, its words, its cause, and the line of the author's code that it comes from. Never throws. */
+export function shownFault(thrown: unknown): string {
+  try {
+    return faultOf(thrown);
+  } catch {
+    return 'thrown: a value that has no words';
+  }
+}
+
+/** Each may have any type: `Object.assign(new Error(), await response.json())`. */
+type Members = Readonly<Partial<Record<keyof Error, unknown>>>;
+
+function faultOf(error: unknown): string {
   if (error instanceof KeyturnError) return error.hint ? `${error.message} ${error.hint}` : error.message;
   if (!(error instanceof Error)) return `thrown: ${shownWords(String(error))}`;
-  const { name, message, cause, stack = '' } = error;
-  const frames = stack.replace(message, '').split('\n');
+  const { name, message, cause, stack }: Members = error;
+  const frames = String(stack).replace(String(message), '').split('\n');
   const at = frames.find((line) => /^\s+at (?!.*\bnode:)/.test(line))?.trim() ?? '';
-  const why = cause instanceof Error ? ` (${shownWords(cause.message)})` : '';
-  return `${name}: ${shownWords(message)}${why} ${at}`.trimEnd();
+  const why = cause instanceof Error ? ` (${shownMessage(cause)})` : '';
+  return `${String(name)}: ${shownMessage(error)}${why} ${at}`.trimEnd();
 }
+
+const shownMessage = ({ message }: Members): string => shownWords(String(message));
