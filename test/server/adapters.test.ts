@@ -235,8 +235,8 @@ it.each<[string, number, (server: ProtectedServer) => RequestListener]>([
 
 it('a fault is printed if nobody listens for events', () => {
   const printed = vi.spyOn(process, 'emitWarning').mockReturnValueOnce(undefined);
-  quietly(undefined)({ kind: 'failed', problem: 'no base' });
-  expect(printed.mock.calls).toEqual([['no base', '@keyturn/server']]);
+  for (const kind of ['failed', 'refused']) quietly(undefined)({ kind, problem: `${kind}: no base` });
+  expect(printed.mock.calls).toEqual([['failed: no base', '@keyturn/server']]);
 });
 
 it.each([

@@ -98,7 +98,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
         const isFault = !isOfLeaving(error, request, response);
         if (response.headersSent) response.destroy();
         else refuse(response, 500);
-        if (isFault) settings.onEvent({ kind: 'refused', error: 'server_error', problem: shownFault(error) });
+        if (isFault) settings.onEvent({ kind: 'failed', problem: shownFault(error) });
       });
     },
     async close() {

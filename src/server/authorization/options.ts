@@ -118,12 +118,14 @@ export interface AuthorizationEvent {
     | 'replayed'
     | 'revoked'
     | 'registered'
-    | 'refused';
+    | 'refused'
+    /** A function among the options, the storage or this server itself threw. */
+    | 'failed';
   readonly clientId?: string;
   readonly account?: string;
   /** An OAuth error code, for `refused`. */
   readonly error?: string;
-  /** For `refused`: the rule that was broken, or why the client’s document, the sign-in provider or the upstream failed. */
+  /** The rule that was broken, why the client’s document, the sign-in provider or the upstream failed, or what threw. */
   readonly problem?: string;
 }
 

@@ -229,8 +229,7 @@ export function tellEvents(provider: Provider, { onEvent, resources }: Settings)
   };
   provider.on('server_error', ({ oidc }, fault) => {
     const clientId = oidc.client?.clientId;
-    const problem = shownFault(fault);
-    onEvent({ kind: 'refused', ...(clientId ? { clientId } : {}), error: 'server_error', problem });
+    onEvent({ kind: 'failed', ...(clientId ? { clientId } : {}), problem: shownFault(fault) });
   });
   provider.on('grant.error', refused);
   provider.on('authorization.error', refused);

@@ -274,7 +274,7 @@ it.each<[string, () => never, RegExp]>([
   const own = await startServer({ accounts: { signIn: signInOf, isKnown: () => true } });
   const { status } = await own.browser().open(authorizationOf(own).url);
   await own.close();
-  const told = { kind: 'refused', error: 'server_error', problem: expect.stringMatching(problem) as unknown };
+  const told = { kind: 'failed', problem: expect.stringMatching(problem) as unknown };
   expect([status, own.events]).toEqual([500, [told]]);
 });
 
@@ -286,6 +286,7 @@ it('an error inside the provider is told as the cause', async () => {
   isAway = true;
   expect((await tokenFor(own, refreshOf(body['refresh_token']))).body['error']).toBe('server_error');
   expect(own.events.at(-1)).toMatchObject({
+    kind: 'failed',
     clientId: editor,
     problem: expect.stringContaining('"no base" at'),
   });

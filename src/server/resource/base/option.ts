@@ -107,14 +107,12 @@ export function quietly<E extends Told>(onEvent: (event: E) => void = printFault
 
 interface Told {
   readonly kind: string;
-  readonly error?: string;
   readonly problem?: string;
 }
 
 /** A platform without Node's warnings gets the error itself, from `protect`. */
-function printFault({ kind, error, problem = kind }: Told): void {
-  if (kind === 'failed' || error === 'server_error')
-    globalThis.process?.emitWarning(problem, '@keyturn/server');
+function printFault({ kind, problem = kind }: Told): void {
+  if (kind === 'failed') globalThis.process?.emitWarning(problem, '@keyturn/server');
 }
 
 /** A function of the author's, whose answers are checked where they are used. */
