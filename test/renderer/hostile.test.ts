@@ -64,9 +64,7 @@ const hostileLists: { readonly [name in keyof Lists]: object } = {
         appId: `c${at}`,
         name: text,
         executable: text,
-        permissions: [
-          { resource: text, scope: `${scopeOf(text)} two`, decision: 'allow', deniedAccounts: [text] },
-        ],
+        permissions: [{ resource: text, scope: `${scopeOf(text)} two`, decision: 'allow' }],
       }),
     ),
   },

@@ -210,9 +210,7 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
 });
 
 it('500 servers and 200 apps are shown some at a time, and the filter finds all', async () => {
-  const permissions = [
-    { resource: 'https://a.example', decision: 'allow' as const, deniedAccounts: ['home'] },
-  ];
+  const permissions = [{ resource: 'https://a.b', decision: 'allow' as const, deniedAccounts: ['home'] }];
   const { page } = await openWindow({
     hash: 'servers',
     answer: exampleAnswer({

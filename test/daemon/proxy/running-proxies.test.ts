@@ -73,15 +73,12 @@ afterEach(() => void vi.restoreAllMocks());
 
 it('a process that ends again and again is given up until the list changes', async () => {
   let starts = 0;
-  const spawn = () => ({
-    post: () => undefined,
-    onMessage: () => undefined,
-    onExit(ended: () => void) {
-      starts += 1;
-      queueMicrotask(ended);
-    },
-    kill: () => undefined,
-  });
+  const nothing = () => undefined;
+  const onExit = (ended: () => void): void => {
+    starts += 1;
+    queueMicrotask(ended);
+  };
+  const spawn = () => ({ post: nothing, onMessage: nothing, onExit, kill: nothing });
   const process = processOf({ spawn, clock: { sleep: async () => undefined } });
   const entries = [{ id: 'p', port: 50_000, path: 'x'.repeat(16) }];
   for (const ends of [8, 9]) {

@@ -156,13 +156,9 @@ describe('processAuthorizationResponse', () => {
     expect(failure.message).not.toMatch(/\u202e|\n|u\.example/);
     expect(failure.message.length).toBeLessThan(500);
     const openid = { ...server, scopesSupported: ['openid'] };
-    for (const [said, isTold] of [
-      ['', true],
-      ['&error_description=openid+is+missing', true],
-      ['&error_description=no', false],
-    ] as const) {
+    for (const said of ['', '&error_description=openid+is+missing', '&error_description=no']) {
       const { hint } = await refusalOf(() => answer(`error=invalid_scope&state=st4te${said}`, openid));
-      expect(hint?.includes('ID token'), said).toBe(isTold);
+      expect(hint?.includes('ID token'), said).toBe(!said.endsWith('=no'));
     }
   });
 
