@@ -59,7 +59,8 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
     if (access.isOver()) throw over(access);
     const narrowed = Object.hasOwn(farMethods, method) ? farMethods[method] : undefined;
     if (!narrowed) throw notFar(method);
-    const answer = await heardFar(dispatch(caller, method, narrowed(access, params)));
+    const farParams = narrowed(access, params);
+    const answer = await heardFar(() => dispatch(caller, method, farParams));
     const { data } = handedOut.safeParse(method === 'token.reject' ? Object(answer).token : answer);
     if (data) access.given.add(data.tokenId).add(data.access_token);
     // The user may have taken longer to answer than the forward was open.
@@ -69,9 +70,9 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
 }
 
 /** A hint that names a command or a window is for the machine of the broker. */
-async function heardFar(answer: unknown): Promise<unknown> {
+async function heardFar(answer: () => unknown): Promise<unknown> {
   try {
-    return await answer;
+    return await answer();
   } catch (error) {
     if (!(error instanceof KeyturnError) || !/keyturn [a-z]|Keyturn/.test(error.hint ?? '')) throw error;
     const hint = `On the machine where the broker runs: ${error.hint}`;
