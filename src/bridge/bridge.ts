@@ -95,7 +95,16 @@ class Bridge {
     });
     this.#upstream = new Upstream({
       endpoint,
-      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), account, fetchFor }),
+      fetch: authorizedFetch({
+        endpoint,
+        connection: async () => this.#connect(),
+        account,
+        fetchFor,
+        waits: () =>
+          options.say(
+            `keyturn bridge: a request to ${endpoint.href} waits for the broker, which may be asking you. Answer where it runs, in the Keyturn app or with: keyturn request`,
+          ),
+      }),
       onMessage: (message, about) => this.#eras.heard(message, about),
       tell: (problem) => void this.#report(problem),
       ready: async () => this.#client.ready(),

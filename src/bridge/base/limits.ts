@@ -52,6 +52,9 @@ export const connectTime = 10_000;
 /** Seconds that the broker waits for the user: the SDK's clients give up a request after 60. */
 export const userWait = 45;
 
+/** Milliseconds after which the user hears that a request waits. Refreshes are faster. */
+export const slowAnswer = 5000;
+
 /** Milliseconds for a new session after the first. Longer than `userWait`: its token may wait for the user too. */
 export const renewal = 50_000;
 

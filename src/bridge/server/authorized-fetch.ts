@@ -5,10 +5,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { reasonOf } from '../../base/errors.ts';
-import type { Connection } from '../../client/connection.ts';
+import type { Connection, TokenConnection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch/fetch.ts';
 import { fetchWithin } from '../../client/fetch/redirects.ts';
-import { userWait } from '../base/limits.ts';
+import { slowAnswer, userWait } from '../base/limits.ts';
 import { withCookies } from './cookies.ts';
 import { ServerRefusal } from './refused.ts';
 
@@ -29,10 +29,13 @@ interface Parts {
   /** Whose tokens the requests carry. */
   readonly account: string | undefined;
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
+  /** Called for a request that the broker lets wait: it may be asking the user. */
+  readonly waits: () => void;
 }
 
 /** A fetch that connects to the broker with its first request. */
-export function authorizedFetch({ endpoint, connection, account, fetchFor }: Parts): Fetch {
+export function authorizedFetch(parts: Parts): Fetch {
+  const { endpoint, connection, account, fetchFor } = parts;
   const purposes = new AsyncLocalStorage<Purpose>();
   let made: Promise<Fetch> | undefined;
   const make = async (): Promise<Fetch> => {
@@ -53,7 +56,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       kinds: ['token', 'apiKey'],
       alsoAt: () => purposes.getStore()?.named,
     } as const;
-    return withoutNeed(createFetch(broker, options), fetchWithin(endpoint, ours));
+    return withoutNeed(createFetch(telling(broker, parts), options), fetchWithin(endpoint, ours));
   };
   return async (url, init, purpose = {}) => {
     const making = (made ??= make());
@@ -66,6 +69,19 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       if (made === making && (!isMade || reasonOf(error) === 'unpaired')) made = undefined;
       throw error;
     }
+  };
+}
+
+function telling(broker: Connection, { waits }: Parts): TokenConnection {
+  const told = async <T>(answer: Promise<T>): Promise<T> => {
+    const slow = setTimeout(waits, slowAnswer);
+    return answer.finally(() => clearTimeout(slow));
+  };
+  return {
+    getToken: async (...asked) => told(broker.getToken(...asked)),
+    getCredential: async (...asked) => told(broker.getCredential(...asked)),
+    proveToken: async (...asked) => broker.proveToken(...asked),
+    rejectToken: async (...asked) => broker.rejectToken(...asked),
   };
 }
 
