@@ -29,7 +29,7 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
 }
 
 /** The broker asks the server when it takes the key. */
-const keyCondition = '    stays as it is if the broker can’t reach this server then';
+const keyCondition = '    stays as it is if the broker can’t check the key at this server';
 
 const unasked = ({ isServerUnasked }: Switch): readonly string[] =>
   isServerUnasked ? ['    not asked yet: this server may need no sign-in'] : [];

@@ -69,7 +69,7 @@ export const warned = z.object({ warning: z.string() });
 
 /** Said beside records that are shown before the vault has verified the home's document. */
 export const notVerified =
-  'not verified: nothing was read from the vault since the start, and this list is only what the file says.';
+  'not verified: nothing was read from the vault since the start, so lists show only what the file says.';
 
 /** The notifications that the owner gets after `subscribe`. Each says only that a list, or the status, should be read again. */
 export const notifications = ['signIn.changed', 'request.changed', 'status.changed'] as const;
