@@ -7,7 +7,7 @@
 import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 
 /**
  * A registration names its port, and the next sign-in needs it again. So the port is an unassigned one (RFC 6335 §6),
@@ -83,7 +83,7 @@ async function listenV6(port: number, isForeign: IsForeign): Promise<AddressList
   try {
     return [await listen('::1', port, isForeign)];
   } catch (error) {
-    if (!(error instanceof ListenFailed)) throw error;
+    if (!(error instanceof AddressMissing)) throw error;
     return [];
   }
 }
@@ -113,19 +113,20 @@ async function listen(host: string, port: number, isForeign: IsForeign): Promise
   return new Promise((resolve, reject) => {
     // Never removed: an error while it listens (no more descriptors, say) must not end the process.
     server.on('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE' || error.code === 'EACCES';
-      reject(isTaken ? portTaken(port) : new ListenFailed(host, error));
+      const { code = '' } = error;
+      if (/^(?:EADDRINUSE|EACCES)$/.test(code)) reject(portTaken(port));
+      else reject(/^(?:EADDRNOTAVAIL|EAFNOSUPPORT)$/.test(code) ? new AddressMissing(host, code) : error);
     });
     server.listen({ host, port, exclusive: true }, () => resolve({ server, silent }));
   });
 }
 
-/** Not for the port's sake: the machine has no such address, or gives none of its sockets. */
-class ListenFailed extends KeyturnError {
-  constructor(host: string, { code = '' }: NodeJS.ErrnoException) {
-    super('redirect_port_taken', `Nothing can listen on ${host} here: ${quoted(code)}.`, {
+/** This machine has no such address, or no addresses of its kind. */
+class AddressMissing extends KeyturnError {
+  constructor(host: string, code: string) {
+    super('redirect_port_taken', `This machine has no address ${host} (${code}).`, {
       rule: 'The answer of a sign-in arrives at a loopback address of this machine (RFC 8252 §7.3)',
-      hint: 'See that the loopback interface is up and has this address: ip address show lo',
+      hint: 'Turn the loopback interface on, and give it this address.',
     });
   }
 }
