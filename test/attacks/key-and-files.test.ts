@@ -134,7 +134,7 @@ const value = 'ak_only-for-tickets';
 const set = { resource: endpoint, header: 'X-Api-Key', value, unchecked: true } as const;
 const allow = { app: 'cli', resource: endpoint, decision: 'allow' } as const;
 
-it('the owner’s key, in another program’s hands, gives no program the key that replaced the one on the card the place of the one on the card', async () => {
+it('the owner’s key, in another program’s hands, gives no program a key that replaced the one on the card', async () => {
   const { line, owner, card, answer } = await openDesk(newHome());
   await owner.call('apiKey.set', set);
   const allowing = line.request('apiKey.permission.set', allow);

@@ -89,7 +89,11 @@ describe('a page of another origin', () => {
     const origin = 'https://any.example';
     const asked = await rig.request('/reg', {
       method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'POST' },
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
     });
     expect([asked.status, asked.headers.get('access-control-allow-headers')]).toEqual([
       204,

@@ -107,7 +107,7 @@ describe('a client ID metadata document', () => {
     ],
     ['is of another', 'https://[fd00::1]/x', '"fd00::1" has an address that is not public.'],
   ])('AS-15: whose place %s is an event with its URL and the problem', async (_what, clientId, problem) => {
-    await answerTo(rig, { client_id: clientId });
+    expect(await answerTo(rig, { client_id: clientId })).toEqual([400, null]);
     expect(rig.events).toContainEqual({ kind: 'refused', clientId, error: 'invalid_client', problem });
   });
 

@@ -118,6 +118,10 @@ describe('a redirect URI', () => {
     const [, location] = await answerTo(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' });
     expect(location).toContain('/interaction/');
   });
+
+  it('AS-8: of an unknown client gets a page and never a redirect', async () => {
+    expect(await answerTo(rig, { client_id: 'nobody' })).toEqual([400, null]);
+  });
 });
 
 describe('a code', () => {
