@@ -309,7 +309,7 @@ function switched(
   const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
   const staying = Object.entries(env).filter(([name]) => named.has(name) || changesConnections(name));
-  // Written anew, a form that was escaped in the file would begin to work, and what is shown masks it.
+  // Written again, a form that was escaped in the file would begin to work, and what is shown masks it.
   const written = [...args, ...staying.map(([, value]) => value)];
   if (written.some((text) => reference.test(withoutVariables(text))))
     return left('it takes a value from a variable in a form that Keyturn doesn’t know');
