@@ -22,8 +22,9 @@ const denyApp = defineCommand(
   async ({ operands: [app, resource] }) => {
     const denial = { app, resource: resourceFrom(resource), decision: 'deny' } as const;
     const keys = await apiKeyUrlsAt(resource);
+    const isForTokens = keys.length === 0 || (await hasTokens(resource));
     await anyFound([
-      ask('permission.set', denial),
+      ...(isForTokens ? [ask('permission.set', denial)] : []),
       ...keys.map((url) => ask('apiKey.permission.set', { ...denial, resource: url })),
     ]);
     await sayWhatStays(resource, keys.length > 0);
@@ -77,6 +78,18 @@ export const command = defineNoun(
   { list: listApps, allow: allowApp, deny: denyApp, revoke: revokeApp, remove: removeApp },
   'list',
 );
+
+/** Where there is only an API key, a denial of tokens would have no effect, and stay when the key is allowed again. */
+async function hasTokens(resource: string): Promise<boolean> {
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+  const { signIns } = await ask('signIn.list', {});
+  const { apps } = await ask('app.list', {});
+  const permissions = apps.flatMap((app) => app.permissions.filter(({ apiKey }) => apiKey === undefined));
+  return (
+    signIns.some((signIn) => signIn.endpoint === endpoint) ||
+    permissions.some((permission) => permission.resource === endpoint)
+  );
+}
 
 /**
  * All at once: to end a denial may need an approval, and what takes access away must not wait for it. Throws the first
