@@ -53,23 +53,29 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
 export function parsedBody(request: IncomingMessage): Uint8Array | undefined {
   if (!request.readableDidRead) return undefined;
   const body = 'body' in request ? request.body : undefined;
-  if (body === undefined) {
-    throw new KeyturnError(
-      'internal',
-      'Another handler read the body of the request, and left nothing of it.',
-      {
-        hint: 'Let this server come first, or set request.body. In Fastify: request.raw.body = request.body',
-      },
-    );
-  }
+  if (body === undefined) throw unusableBody();
   if (body instanceof Uint8Array) return body;
   if (typeof body === 'string') return Buffer.from(body);
   if (typeof body !== 'object' || body === null || !isForm(headersOf(request)))
     return Buffer.from(JSON.stringify(body));
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(body) as [string, unknown][])
-    for (const each of [value].flat()) form.append(name, String(each));
+    for (const each of [value].flat()) {
+      // `a[b]=1` may have become an object.
+      if (typeof each !== 'string') throw unusableBody();
+      form.append(name, each);
+    }
   return Buffer.from(form.toString());
+}
+
+function unusableBody(): KeyturnError {
+  return new KeyturnError(
+    'internal',
+    'Another handler read the body of the request, and left nothing usable.',
+    {
+      hint: 'Let this server come first, or set request.body. In Fastify: request.raw.body = request.body',
+    },
+  );
 }
 
 /** A client that leaves is no fault: neither half a body, nor what its signal stopped. */
