@@ -140,12 +140,8 @@ it('the owner’s key, in another program’s hands, gives no program a key that
   const allowing = line.request('apiKey.permission.set', allow);
   allowing.catch(() => undefined);
   const { id, ...shown } = await card();
-  expect(shown).toMatchObject({
-    command: 'allow',
-    app: 'cli',
-    resource: endpoint,
-    apiKey: { header: 'X-Api-Key' },
-  });
+  const apiKey = { header: 'X-Api-Key' };
+  expect(shown).toMatchObject({ command: 'allow', app: 'cli', resource: endpoint, apiKey });
   await owner.call('apiKey.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
   await answer(id, 'approve');
   await expect(allowing).rejects.toMatchObject({ reason: 'conflict' });

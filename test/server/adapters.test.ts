@@ -243,23 +243,20 @@ it.each([
   ['application/json', '{"a":[1]}'],
   ['application/x-www-form-urlencoded', 'a=1&a=2'],
   ['application/x-www-form-urlencoded', 'a[b]=1', 'nothing usable'],
-])(
-  'the %s that a parser read before reaches a Fetch handler: %s %s',
-  async (type, body, problem?: string) => {
-    const { resource, token, events } = await listen(
-      (server) =>
-        express().use(
-          express.json(),
-          express.urlencoded({ extended: true }),
-          fetchListener(server, async (asked) => new Response(await asked.text())),
-        ),
-      { operations: undefined },
-    );
-    const headers = { authorization: `Bearer ${await token()}`, 'content-type': type };
-    expect(await (await fetch(resource, { method: 'POST', headers, body })).text()).toBe(problem ? '' : body);
-    expect(events.at(-1)?.problem ?? '').toContain(problem ?? '');
-  },
-);
+])('a Fetch handler behind parsers gets %s %s, or a fault', async (type, body, problem?: string) => {
+  const parsers = [express.json(), express.urlencoded({ extended: true })];
+  const { resource, token, events } = await listen(
+    (server) =>
+      express().use(
+        ...parsers,
+        fetchListener(server, async (asked) => new Response(await asked.text())),
+      ),
+    { operations: undefined },
+  );
+  const headers = { authorization: `Bearer ${await token()}`, 'content-type': type };
+  expect(await (await fetch(resource, { method: 'POST', headers, body })).text()).toBe(problem ? '' : body);
+  expect(events.at(-1)?.problem ?? '').toContain(problem ?? '');
+});
 
 const sdks: readonly (readonly [string, (server: ProtectedServer) => RequestListener])[] = [
   [

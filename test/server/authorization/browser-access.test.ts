@@ -75,11 +75,8 @@ describe('a page of another origin', () => {
   };
 
   it('AS-31: reads an answer of the token endpoint only from the client’s own origin', async () => {
-    const body = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code: 'x',
-      client_id: web.clientId,
-    });
+    const form = { grant_type: 'authorization_code', code: 'x', client_id: web.clientId };
+    const body = new URLSearchParams(form);
     expect(await readers('/token', 'https://app.example', body)).toBe('https://app.example');
     expect(await readers('/token', 'https://evil.example', body)).toBeNull();
     expect(await readers('/token', 'null', body)).toBeNull();

@@ -100,12 +100,8 @@ describe('a client ID metadata document', () => {
   it.each([
     ['refuses the connection', `https://127.0.0.1:${unusedPort}/app.json`, 'ECONNREFUSED'],
     ['is none', `${origin}/absent.json`, 'unexpected response status 404'],
-    [
-      'is of a private host',
-      'https://169.254.169.254/x',
-      '"169.254.169.254" has an address that is not public.',
-    ],
-    ['is of another', 'https://[fd00::1]/x', '"fd00::1" has an address that is not public.'],
+    ['is private', 'https://169.254.169.254/x', '"169.254.169.254" has an address that is not public.'],
+    ['is private, too,', 'https://[fd00::1]/x', '"fd00::1" has an address that is not public.'],
   ])('AS-15: whose place %s is an event with its URL and the problem', async (_what, clientId, problem) => {
     expect(await answerTo(rig, { client_id: clientId })).toEqual([400, null]);
     expect(rig.events).toContainEqual({ kind: 'refused', clientId, error: 'invalid_client', problem });

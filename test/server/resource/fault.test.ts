@@ -7,7 +7,6 @@ const unnamed = 'thrown: a value that has no words';
 
 it.each<[unknown, string]>([
   [own({ message: { error: 'x' } }), 'Error: "[object Object]" at '],
-  [own({ message: undefined }), 'Error: "undefined" at '],
   [own({ stack: null }), 'Error: "no base"'],
   [own({ cause: own({ message: 5 }) }), 'Error: "no base" ("5") at '],
   [own({ message: Object.create(null) as unknown }), unnamed],
@@ -23,8 +22,7 @@ it.each([
   [String.raw`{\"api_key\": \"a b\"}`, String.raw`{\"api_key\": …`],
   ['api_key=a apiKey: b refresh_token:c', 'api_key=… apiKey: … refresh_token:…'],
   ["password = hunter, password 'hunter two' of", 'password = … password … of'],
-  ['<secret>hunter</secret>', '<secret>…'],
-  ['Bearer  abc', 'Bearer  …'],
+  ['Bearer  abc <secret>hunter</secret>', 'Bearer  … <secret>…'],
   ['Authorization: Own abc; cookie: a=b; c=d', 'Authorization:…'],
   ['redis://:p/w@h/ at https://u@h/x?code=abc', 'redis://…@h/ at https://…@h/x?…'],
   [`Unexpected token '<' at position 5`, `Unexpected token '<' at position 5`],
@@ -32,21 +30,9 @@ it.each([
   expect(JSON.parse(shownWords(text))).toBe(shown);
 });
 
-it.each([
-  'token',
-  'token ',
-  'token=',
-  'token="',
-  '\\',
-  ' ',
-  '//a:',
-  'cookie',
-  'Bearer ',
-  '?',
-  'a1',
-  '"',
-  '\n',
-])('a long text of %j is read once', (part) => {
+const parts = 'token|token |token=|token="|\\| |//a:|cookie|Bearer |?|a1|"|'.split('|');
+
+it.each([...parts, '\n'])('a long text of %j is read once', (part) => {
   for (const end of ['', 'x', '@']) shownWords(part.repeat(200_000) + end);
   for (const start of ['token', 'token=', 'cookie', 'Bearer']) shownWords(start + part.repeat(200_000));
 });
