@@ -87,9 +87,13 @@ interface Texts {
 const isPlain = (value: unknown): boolean =>
   typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item !== 'object'));
 
-/** A plain member that setup left alone and the client has changed since. Without a value, it is gone. */
+/**
+ * A plain member that setup left alone, or added beside the command, and the client has changed since. Without a value,
+ * it is gone.
+ */
 function moved(name: string, found: Members, { before, after }: Texts): { value: unknown } | undefined {
-  if (ofCommand.test(name) || !before || !after || !(name in before) || !(name in after)) return undefined;
+  if (ofCommand.test(name) || !before || !after || !(name in after)) return undefined;
+  if (!(name in before)) return { value: found[name] };
   const [value, now] = [before[name], found[name]];
   const isAlone = isDeepStrictEqual(value, after[name]) && isPlain(value) && isPlain(now);
   return isAlone && !isDeepStrictEqual(value, now) ? { value: now } : undefined;

@@ -124,8 +124,13 @@ function membersFor(
     ...(isArray ? {} : { args: bridge }),
     ...(hasVariables || envName in members ? { [envName]: hasVariables ? variables : undefined } : {}),
     ...('type' in members ? { type: typeOf(client, isArray) } : {}),
+    ...(client === 'codex' && !hasStartTime(members) ? { startup_timeout_sec: 30 } : {}),
   };
 }
+
+/** Codex waits for only 10 seconds; a first start that waits for the user takes 20. */
+const hasStartTime = (members: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys(members).some((name) => name.startsWith('startup_timeout'));
 
 /** Gemini CLI takes a command without a type, and its versions of early 2026 refuse a type `stdio`. */
 function typeOf(client: string, isArray: boolean): string | undefined {

@@ -30,9 +30,10 @@ it('an entry goes back and keeps what the client has changed in it where setup c
   const others = ['timeout = 30 # x', 'odd = "x"', 'tools = ["a"]', '', '[mcp_servers.notes.env]', 'A = "b"'];
   const texts = {
     before: ['[mcp_servers.notes]', `url = "${before.url}"`, ...others].join('\n'),
-    after: ['[mcp_servers.notes]', 'command = "a"', 'args = ["bridge"]', ...others].join('\n'),
+    after: ['[mcp_servers.notes]', 'command = "a"', 'wait = 30', 'args = ["bridge"]', ...others].join('\n'),
   };
-  const now = texts.after.replace('30 # x', '30.0').replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]');
+  const moved = texts.after.replace('wait = 30', 'wait = 60').replace('30 # x', '30.0');
+  const now = moved.replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]');
   expect(entryBack('toml', now, { way, ...texts })).toEqual({
     standing: 'reversed',
     text: texts.before.replace('30 #', '30.0 #').replace('odd = "x"\n', '').replace('["a"]', '["a", "c"]'),

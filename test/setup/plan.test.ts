@@ -115,6 +115,7 @@ describe('keyturn setup', () => {
       '',
       '[mcp_servers.old]',
       'command = "/bin/node"',
+      'startup_timeout_sec = 30',
       args('old'),
       '[tui]',
       'theme = "x"',
