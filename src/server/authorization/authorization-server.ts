@@ -25,7 +25,7 @@ import { answerInteraction } from './interactions.ts';
 import { callerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationServerOptions, Settings } from './options.ts';
-import { answerHeaders } from './base/pages.ts';
+import { answerHeaders, errorPage } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import { rewrittenRequest } from './rewritten-request.ts';
 import type { OidcProvider } from './base/peer.ts';
@@ -42,6 +42,7 @@ import {
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { clientUsed } from './clients/registered-clients.ts';
 import { signingKeys } from './signing-keys.ts';
+import { send } from './step.ts';
 
 export interface AuthorizationServer {
   readonly issuer: string;
@@ -97,6 +98,8 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
       answer(request, response).catch((error: unknown) => {
         const isFault = !isOfLeaving(error, request, response);
         if (response.headersSent) response.destroy();
+        else if (request.headers.accept?.includes('text/html'))
+          send(response, 500, errorPage('server_error', 'This server has met an error of its own.'));
         else refuse(response, 500);
         if (isFault) settings.onEvent({ kind: 'failed', problem: shownFault(error) });
       });

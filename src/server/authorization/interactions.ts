@@ -35,6 +35,8 @@ export async function answerInteraction(
   try {
     interaction = await parts.provider().interactionDetails(request, response);
   } catch {
+    const problem = 'no sign-in is waiting in this browser, which sent no cookie of one that the storage has';
+    parts.settings.onEvent({ kind: 'refused', error: 'invalid_request', problem });
     const said = 'No sign-in is waiting in this browser. It may have taken too long, or have ended already.';
     return send(response, 400, errorPage('invalid_request', said));
   }
@@ -214,7 +216,9 @@ function formProblem(
   if (origin !== new URL(settings.issuer).origin || site !== 'same-origin')
     return 'the form came from a page of another origin than the issuer’s';
   const isGiven = constantTimeEqual(form[tokenField] ?? '', formTokenOf(secret, interaction));
-  return isGiven ? undefined : `the form lacks the field ${tokenField} (step.formToken) of its page`;
+  return isGiven
+    ? undefined
+    : `the form lacks the field ${tokenField} (step.formToken) of its page, or has an older page’s`;
 }
 
 /** No fields where it is longer than any form of ours. */

@@ -219,7 +219,12 @@ export function tellEvents(provider: Provider, { onEvent, resources }: Settings)
     // Of a sign-in that was forwarded: what the other server said, for the operator alone.
     const told = oidc.entities.Interaction?.result?.['problem'];
     const problem =
-      told ?? (error === 'invalid_target' ? targetProblem(oidc.params, resources) : problemOf(cause));
+      told ??
+      (error === 'invalid_target'
+        ? targetProblem(oidc.params, resources)
+        : error === 'invalid_redirect_uri'
+          ? redirectMismatch(oidc)
+          : problemOf(cause));
     onEvent({
       kind: 'refused',
       ...(typeof clientId === 'string' ? { clientId } : {}),
@@ -243,6 +248,10 @@ function targetProblem(
 ): string {
   const known = expected(resources.map(({ resource }) => resource));
   return `resource is ${listed(parameters?.['resource'])}; known: ${known}`;
+}
+
+function redirectMismatch({ params, client }: KoaContextWithOIDC['oidc']): string {
+  return `redirect_uri is ${listed(params?.['redirect_uri'])}; registered: ${expected(client?.redirectUris ?? [])}`;
 }
 
 /** Whose a code or a refresh token is. */

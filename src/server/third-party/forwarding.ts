@@ -65,7 +65,7 @@ async function start(
   } catch (error) {
     const problem = upstreamProblem(error);
     onEvent({ kind: 'upstream_unavailable', problem });
-    return { ...unavailable, problem };
+    return { ...(error instanceof UpstreamFault ? failed : unavailable), problem };
   }
 }
 

@@ -272,10 +272,12 @@ it.each<[string, () => never, RegExp]>([
   ['answers a string', () => 'alice' as never, /^accounts\.signIn answered no page, redirect or account\.$/],
 ])('a sign-in of the author’s own that %s is told as the cause', async (_how, signInOf, problem) => {
   const own = await startServer({ accounts: { signIn: signInOf, isKnown: () => true } });
-  const { status } = await own.browser().open(authorizationOf(own).url);
+  const accept = 'text/html,*/*';
+  const { url } = authorizationOf(own);
+  const { status, text } = await own.browser().open(url, undefined, undefined, { accept });
   await own.close();
   const told = { kind: 'failed', problem: expect.stringMatching(problem) as unknown };
-  expect([status, own.events]).toEqual([500, [told]]);
+  expect([status, own.events, text]).toEqual([500, [told], expect.stringContaining('error of its own')]);
 });
 
 it('an error inside the provider is told as the cause', async () => {

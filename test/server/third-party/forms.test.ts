@@ -137,7 +137,7 @@ it('an upstream like Notion gets Basic and JSON, and gives no refresh token', as
 it('an upstream without PKCE is refused unless its form allows it', async () => {
   const token = { access_token: 't', token_type: 'bearer', scope: 'read' };
   await start(undefined, '/token', () => token);
-  expect((await authorize(flow)).back.get('error')).toBe('temporarily_unavailable');
+  expect((await authorize(flow)).back.get('error')).toBe('server_error');
   await flow.close();
   await start({ pkce: false }, '/token', () => token);
   expect((await authorize(flow)).back.has('code')).toBe(true);

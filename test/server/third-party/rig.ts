@@ -36,6 +36,7 @@ export interface Bend {
   readonly stateSuffix?: string;
   /** Signs its ID token with a key that it doesn't publish. */
   readonly isForeignKey?: boolean;
+  readonly metadata?: { readonly issuer: string };
   /** Claims of its ID token. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** In place of an answer of this path: a status, or none at all. */
@@ -103,6 +104,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
   };
   const metadata = () => ({
     issuer,
+    ...state.bend.metadata,
     authorization_endpoint: `${issuer}/authorize`,
     token_endpoint: `${issuer}/token`,
     jwks_uri: `${issuer}/keys`,

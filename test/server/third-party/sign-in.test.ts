@@ -97,7 +97,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
       const old = await ofTest(startFlow());
       old.upstream.state.offers.challengeMethods = methods;
       const { back } = await authorize(old);
-      expect([back.get('error'), old.upstream.state.asked.size]).toEqual(['temporarily_unavailable', 0]);
+      expect([back.get('error'), old.upstream.state.asked.size]).toEqual(['server_error', 0]);
     },
   );
 });
@@ -211,13 +211,17 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/elsewhere')).toHaveLength(0);
   });
 
-  it('TP-9: with an unknown authority is named to the operator by what TLS says', async () => {
+  it('TP-9: with an unknown authority or another issuer is named to the operator', async () => {
     const other = await ofTest(startFlow({}, { authorities: undefined }));
     const { back } = await authorize(other);
     expect(back.get('error')).toBe('temporarily_unavailable');
     expect(other.events.findLast(({ kind }) => kind === 'upstream_unavailable')?.problem).toMatch(
       /CERT|SIGNATURE/,
     );
+    const wrong = await ofTest(startFlow());
+    wrong.upstream.state.bend = { metadata: { issuer: 'https://other.example' } };
+    expect((await authorize(wrong)).back.get('error')).toBe('server_error');
+    expect(wrong.events.at(-1)?.problem).toMatch(/"https:\/\/other.example"; expected: "https:/);
   });
 
   it('TP-9: is named to the operator in its own words, without what could be a secret', async () => {

@@ -5,7 +5,8 @@
  * end in time, and reach private addresses only where the operator named that host.
  */
 import * as openid from 'openid-client';
-import { KeyturnError, quotedWithheld } from '../../../base/errors.ts';
+import { z } from 'zod';
+import { KeyturnError, quoted, quotedWithheld } from '../../../base/errors.ts';
 import { hostOf, reachOf } from '../../../base/addresses.ts';
 import { networkProblem } from '../../../oauth/base/http.ts';
 import { shownWords } from '../../resource/base/fault.ts';
@@ -146,8 +147,23 @@ async function discovered(
       problem = error;
     }
   }
-  throw problem;
+  throw metadataFault(problem, issuer);
 }
+
+/** Where asking again won't help, the fault with what the operator may have written wrong. */
+function metadataFault(error: unknown, issuer: string): unknown {
+  const cause = error instanceof openid.ClientError ? error.cause : undefined;
+  const other = otherIssuer.safeParse(cause);
+  if (other.success)
+    return new UpstreamFault(
+      `its metadata names the issuer ${quotedWithheld(other.data.body.issuer)}; expected: ${quoted(issuer)}`,
+    );
+  if (cause instanceof Response && cause.status < 500)
+    return new UpstreamFault(`the issuer ${quoted(issuer)} has no metadata: status ${cause.status}`);
+  return error;
+}
+
+const otherIssuer = z.object({ body: z.object({ issuer: z.string() }), attribute: z.literal('issuer') });
 
 /**
  * What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it
