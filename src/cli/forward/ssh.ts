@@ -157,9 +157,12 @@ class Session {
     await this.#step(['-O', 'forward', '-R', `${far}:${local}`]);
   }
 
-  /** Removes that socket there and ends the connection. Never fails. */
+  /** Removes that socket there, and its folder unless another forward uses it; ends the connection. Never fails. */
   async end(far: string | undefined): Promise<void> {
-    if (far !== undefined) await this.#ssh([], `rm -f ${far}`, farewellTimeout).catch(() => undefined);
+    if (far !== undefined) {
+      const removal = `rm -f ${far}; rmdir ${path.posix.dirname(far)}`;
+      await this.#ssh([], removal, farewellTimeout).catch(() => undefined);
+    }
     await this.#ssh(['-O', 'exit'], undefined, farewellTimeout).catch(() => this.#master.kill());
     await this.gone;
   }
