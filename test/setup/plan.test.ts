@@ -193,9 +193,7 @@ describe('keyturn setup', () => {
 
   it('shows the rest of what says how it connects', () => {
     const env = { HTTPS_PROXY: 'proxy.example:3128', NODE_EXTRA_CA_CERTS: '/etc/@a/ca.pem' };
-    const shown = shownOf(remoteWith(env));
-    expect(shown.at(-1)).toContain('"proxy.example:3128"');
-    expect(shown.at(-1)).toContain('"/etc/@a/ca.pem"');
+    expect(shownOf(remoteWith(env)).at(-1)).toMatch(/"proxy\.example:3128".*"\/etc\/@a\/ca\.pem"/);
   });
 
   it.each(Object.entries(connecting))('leaves an entry of a project with the variable %s', (name, value) => {
@@ -343,15 +341,6 @@ describe('keyturn setup', () => {
     const { findings, after } = read('opencode', JSON.stringify({ mcp: { notes: entry } }));
     expect(findings).toMatchObject([{ kind: 'switch', key: { header: 'X-Api-Key' } }]);
     expect(after).not.toContain('oauth');
-  });
-
-  it('shows no secret among the lines that go', () => {
-    const entry = { url: endpoint, headers: { Authorization: token } };
-    const short = { url: endpoint, headers: { 'X-Api-Key': 'short1' } };
-    const text = JSON.stringify({ mcpServers: { notes: entry, short } }, undefined, 2);
-    const shown = shownOf(text).join('\n');
-    expect(shown).toContain('"X-Api-Key": "***"');
-    expect(shown).not.toMatch(new RegExp(`${secret}|short1`));
   });
 
   it.each([
