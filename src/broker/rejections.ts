@@ -63,7 +63,9 @@ export class Rejections {
     return this.#suspects.has(id);
   }
 
-  /** False if the MCP server now names another issuer, or takes no Bearer tokens any more: the user must sign in again. */
+  /**
+   * False if the MCP server now names another issuer, or takes no Bearer tokens any more: the user must sign in again.
+   */
   async isIssuerStillNamed({ endpoint, request }: BegunRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
@@ -104,7 +106,10 @@ export class Rejections {
     }
   }
 
-  /** For a caller whose last token was rejected, during a pause (spec, Retries). Any other gets the token there is. */
+  /**
+   * For a caller whose last token was rejected, during a pause (MCP, Step-Up Authorization Flow). Any other gets the
+   * token there is.
+   */
   throwWhileNotReplacing({ request, endpoint }: BegunRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;

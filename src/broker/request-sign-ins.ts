@@ -85,7 +85,10 @@ export class RequestSignIns {
     });
   }
 
-  /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
+  /**
+   * MCP, Step-Up Authorization Flow: a new authorization with the union of what was asked before and what is needed
+   * now.
+   */
   async stepUp(permitted: PermittedRequest, signIn: SignIn): Promise<void> {
     const { wanted, begun } = permitted;
     const { endpoint, request } = begun;
@@ -107,9 +110,9 @@ export class RequestSignIns {
   }
 
   /**
-   * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked
-   * for before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody
-   * signed in.
+   * MCP, Step-Up Authorization Flow and Scope Selection Strategy: a challenge without `scope` asks for all that the
+   * server lists. What was asked for before isn't asked for again; then the token stays, and the server's answer
+   * stands. Answers whether somebody signed in.
    */
   async stepUpToAdvertisedScopes(permitted: PermittedRequest, signIn: SignIn): Promise<boolean> {
     const { wanted, begun, permission } = permitted;

@@ -1,10 +1,10 @@
 /**
  * The bound on the step-ups that an app can cause.
  *
- * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries are bounded"). The
- * count is per app, resource and operation, so that a loop in one app doesn't lock out another. A second
- * count covers all operations of an app at a resource, because the caller chooses the names of its operations. The
- * number of stored keys is bounded.
+ * Invariant: after a few tries a failure is permanent until the user acts (MCP, Step-Up Authorization Flow: "retries
+ * are bounded"). The count is per app, resource and operation, so that a loop in one app doesn't lock out another. A
+ * second count covers all operations of an app at a resource, because the caller chooses the names of its operations.
+ * The number of stored keys is bounded.
  */
 
 /** At most 3 tries in 10 minutes (milliseconds). */

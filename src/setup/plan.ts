@@ -52,7 +52,9 @@ export const formatOf = ({ entryShape }: ConfigFile): Format =>
 /** Entries of one file: each is looked for in the whole text, and thousands of them would take minutes. */
 const maxEntries = 500;
 
-/** Skips entries that start something else. A string says why the whole file stays: another format, or too many entries. */
+/**
+ * Skips entries that start something else. A string says why the whole file stays: another format, or too many entries.
+ */
 export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): readonly Finding[] | string {
   try {
     const places = formatOf(config).find(text, config.keyPaths);
@@ -154,8 +156,9 @@ function appNameOf({ client, level, file }: ConfigFile, keyPath: readonly string
 }
 
 /**
- * The removed lines and the added ones. Only values that may be secret are masked, so that no file can hide what will
- * run. `alwaysShown`: strings that are never masked, such as what Keyturn itself writes.
+ * The removed lines and the added ones. Masked are values that may be secret, comments and strings of
+ * several lines, so that no file can hide what will run. `alwaysShown`: strings that are never masked, such as what
+ * Keyturn itself writes.
  */
 function shownChange(
   {

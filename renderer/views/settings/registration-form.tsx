@@ -1,5 +1,5 @@
 /**
- * A client that the user registered at an issuer by hand (spec, Client registration 1).
+ * A client that the user registered at an issuer by hand (MCP, Preregistration).
  *
  * Invariant: secret and key are written, never read: they leave their fields with the call, whatever
  * comes of it.

@@ -79,8 +79,8 @@ export function isNamed({ issuer, server }: SignIn, offered: readonly string[]):
 /**
  * The rule for keys (RFC 9449): tokens are bound to our key where the authorization server says that it binds them
  * (`dpop_signing_alg_values_supported`), and the MCP server takes no others. It says so in its metadata
- * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
- * because apps that make no proofs can use those.
+ * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer
+ * tokens, because apps that make no proofs can use those.
  */
 export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: AskedResource): boolean {
   return server.bindsTokens === true && wantsBoundTokens === true;
@@ -109,7 +109,7 @@ export async function stillNames(
   }
 }
 
-/** The scopes of a step-up if the challenge names none (spec, Scope selection): all that the server lists. */
+/** The scopes of a step-up if the challenge names none (MCP, Scope Selection Strategy): all that the server lists. */
 export async function listedScope(parts: BrokerParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.scopesSupported ?? [];

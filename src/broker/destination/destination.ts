@@ -51,7 +51,9 @@ export interface Destination {
   readonly isCompany?: true;
 }
 
-/** The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for each. */
+/**
+ * The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for each.
+ */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
   return [server.issuer, source.identifier, resource];
 }
@@ -146,7 +148,9 @@ const maxServersTried = 5;
 
 type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
 
-/** RFC 9728 §7.6: the user's choice, else a server where we have a sign-in or a client, else the first that qualifies. */
+/**
+ * RFC 9728 §7.6: the user's choice, else a server where we have a sign-in or a client, else the first that qualifies.
+ */
 async function chooseServer(
   parts: BrokerParts,
   request: DestinationRequest,
@@ -163,7 +167,7 @@ async function chooseServer(
       const server = await askServer(parts, request, asked);
       if (checked.isChecked) requireUsable(parts, request, server);
       if (!server.isDefault) return { server, source: { revision: 'current', identifier }, ...checked };
-      // Spec, Discovery rules 5: metadata first. Another one may have some.
+      // MCP 2025-03-26, Fallbacks for Servers without Metadata Discovery: metadata first. Another one may have some.
       withDefaults ??= { server, source: asked, ...checked };
     } catch (error) {
       // The first server's fault explains more than the fault of a fallback.

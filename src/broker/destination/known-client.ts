@@ -25,7 +25,9 @@ export interface WantedClient extends Pick<RegistrationRequest, 'scope' | 'needs
   readonly isByUser: boolean;
 }
 
-/** Our registration at this issuer, if there is one. RFC 7591 §3.2.1: the end of its secret is the server's own time. */
+/**
+ * Our registration at this issuer, if there is one. RFC 7591 §3.2.1: the end of its secret is the server's own time.
+ */
 export function knownAs(
   { registrations, servers, clientMetadataUrl }: BrokerParts,
   server: AuthorizationServer,
@@ -39,8 +41,8 @@ export function knownAs(
 }
 
 /**
- * How we would be known at this server. Spec, Client registration: as before, then by the document at `documentUrl`, then
- * by a new registration (neither), else the user enters a client. Throws `registration_required`.
+ * How we would be known at this server. MCP, Client Registration Approaches: as before, then by the document at
+ * `documentUrl`, then by a new registration (neither), else the user enters a client. Throws `registration_required`.
  */
 export function chooseIdentity(
   parts: BrokerParts,

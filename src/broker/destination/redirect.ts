@@ -22,7 +22,7 @@ interface UnusableClient {
   readonly isFresh?: boolean;
 }
 
-/** Of our client ID metadata document. Spec, Mandatory security requirements 5: all are localhost URLs. */
+/** Of our client ID metadata document. MCP, Communication Security: all are localhost URLs. */
 export const documentRedirectUris = [
   `http://127.0.0.1:${documentPort}${sharedPath}`,
   `http://localhost:${documentPort}${sharedPath}`,

@@ -29,14 +29,14 @@ export function pastedReply(address: string, started: StartedAuthorization): URL
   if (states.length === 1 && states[0] === started.state) return url;
   if (states.length === 0) throw withoutState(url.searchParams.get('error') ?? '');
   throw new RuleRefusal('state_mismatch', 'That address belongs to another sign-in.', {
-    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
+    rule: 'RFC 6749 §10.12',
     hint: 'Paste the address that this sign-in ended at, or start again.',
   });
 }
 
 function withoutState(error: string): RuleRefusal {
   return new RuleRefusal('state_mismatch', statelessWords(error), {
-    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
+    rule: 'RFC 6749 §10.12',
     hint: 'Paste the whole address. If the server left the state out, tell its operator.',
   });
 }

@@ -1,11 +1,12 @@
 /**
- * The last step of a sign-in: the tokens into the vault, under the new name that was reserved for it, then the name into
- * the record of the sign-in.
+ * The last step of a sign-in: the tokens into the vault, under the new name that was reserved for it, then the name
+ * into the record of the sign-in.
  *
- * Invariants: a record names an item only after its tokens are in the vault. Until then the sign-in has its earlier tokens.
- * The item of the earlier sign-in stays in the record, so that "disconnect" reaches every token that the server still
- * accepts. Tokens of another subject never update the sign-in they were asked for. If the user says yes, it becomes
- * a separate sign-in, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
+ * Invariants: a record names an item only after its tokens are in the vault. Until then the sign-in has its earlier
+ * tokens. The item of the earlier sign-in stays in the record, so that "disconnect" reaches every token that the server
+ * still accepts. Tokens of another subject never update the sign-in they were asked for. If the user says yes, it
+ * becomes a separate sign-in, and the other one stays unchanged. Tokens that can't be kept are given back to their
+ * server.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
@@ -43,7 +44,10 @@ export interface StoreSteps {
   readonly giveBack: () => Promise<void>;
 }
 
-/** Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the sign-in meanwhile. */
+/**
+ * Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the sign-in
+ * meanwhile.
+ */
 export async function storeSignIn(
   parts: BrokerParts,
   received: NewTokens,
@@ -176,7 +180,7 @@ async function written(
 }
 
 function serving({ refresher, cache }: BrokerParts, { answer }: NewTokens, signIn: SignIn): SignIn {
-  refresher.failures.succeeded(signIn.id);
+  refresher.failures.forget(signIn.id);
   cache.dropSignIn(signIn.id);
   cache.put(signIn.id, fullScope, answer);
   return signIn;
@@ -230,8 +234,9 @@ function earlierOf(
 }
 
 /**
- * A sign-in would give Bearer tokens where the present ones are bound to a DPoP key. They stay bound until the user ends the
- * sign-in: else a server that somebody else answers for could turn the sign-in into one whose tokens work anywhere.
+ * A sign-in would give Bearer tokens where the present ones are bound to a DPoP key. They stay bound until the user
+ * ends the sign-in: else a server that somebody else answers for could turn the sign-in into one whose tokens work
+ * anywhere.
  */
 export function unboundNow(endpoint: string, issuer: string): RuleRefusal {
   return new RuleRefusal(

@@ -60,7 +60,10 @@ export class AuthorizationServers {
     );
   }
 
-  /** For a source `default`: the default endpoints if it publishes none. Throws `metadata_invalid` if they can't be used. */
+  /**
+   * For a source `default`: the default endpoints if it publishes none. Throws `metadata_invalid` if they can't be
+   * used.
+   */
   async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
     const exceptions = this.#parts.exceptions.for(endpoint, source.identifier);
@@ -108,9 +111,9 @@ function withoutHarm({ identifier }: MetadataSource, error: unknown): unknown {
 }
 
 /**
- * Spec, Default endpoints: they are relative to the MCP server's own origin. So they serve an issuer of that
- * origin; for one elsewhere they would be guessed. For a sign-in that came by metadata they don't serve
- * either: metadata that is gone for a moment must not send its refresh token to another place.
+ * MCP 2025-03-26, Fallbacks for Servers without Metadata Discovery: they are relative to the MCP server's own origin.
+ * So they serve an issuer of that origin; for one elsewhere they would be guessed. For a sign-in that came by metadata
+ * they don't serve either: metadata that is gone for a moment must not send its refresh token to another place.
  */
 function withoutMetadata(
   endpoint: string,

@@ -40,7 +40,7 @@ export interface FailedRefresh {
   readonly error: unknown;
   readonly progress: Progress;
   readonly secret: SignInSecret;
-  readonly record: RegistrationRecord;
+  readonly registration: RegistrationRecord;
   /** Undefined: all scopes of the sign-in were asked for. */
   readonly scope: readonly string[] | undefined;
 }
@@ -52,12 +52,13 @@ export const keyOfSet = (signInId: string, scope: readonly string[]): string =>
 const setsOf = (signInId: string): string => `${signInId} `;
 
 /**
- * The key of the pause. If the server refused to narrow (RFC 6749 §6), with any error, only this scope set pauses,
+ * What the backoff counts by. If the server refused to narrow (RFC 6749 §6), with any error, only this scope set waits,
  * because the refusal says nothing about the sign-in's own scopes. A forgotten client and a dead refresh token (no
  * refusal, but `login_required`) concern every refresh of the sign-in.
  */
-export function pausedBy({ id }: SignIn, { error, record, scope }: FailedRefresh): string {
-  const isNarrowing = scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, record);
+export function backoffKeyOf({ id }: SignIn, { error, registration, scope }: FailedRefresh): string {
+  const isNarrowing =
+    scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, registration);
   return isNarrowing ? keyOfSet(id, scope) : id;
 }
 
@@ -139,8 +140,8 @@ export interface FailureParts {
 export class RefreshFailures {
   /** Of every server that gives tokens, by sign-in. */
   readonly backoff: Backoff;
-  /** The vault refused the last time that a refresh asked it; the next one on demand finds out more. */
-  isVaultInTrouble = false;
+  /** The vault refused the last refresh, or the home's settings wait for an answer: only requests ask on. */
+  isUpkeepHeld = false;
   readonly #parts: FailureParts;
   /** By sign-in; and by sign-in and scope set where the server can't narrow to it. */
   readonly refusals = new RefreshRefusals();
@@ -150,8 +151,10 @@ export class RefreshFailures {
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
-  /** A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set. */
-  succeeded(key: string): void {
+  /**
+   * A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set.
+   */
+  forget(key: string): void {
     this.backoff.succeeded(key);
     this.refusals.clear(key);
   }
@@ -160,7 +163,7 @@ export class RefreshFailures {
   async tryAgain(refused: readonly SignIn[]): Promise<void> {
     const { signIns } = this.#parts;
     for (const { id } of refused) {
-      this.succeeded(id);
+      this.forget(id);
       this.backoff.forget(setsOf(id));
       this.refusals.forget(setsOf(id));
       const signIn = signIns.byId(id);
@@ -175,7 +178,11 @@ export class RefreshFailures {
   }
 
   /** Counts the refusal for `key`. The state that it leaves the sign-in in; undefined: it stays as it is. */
-  count(signIn: SignIn, { error, secret, record }: FailedRefresh, key: string): SignInState | undefined {
+  count(
+    signIn: SignIn,
+    { error, secret, registration }: FailedRefresh,
+    key: string,
+  ): SignInState | undefined {
     const { signIns, clock } = this.#parts;
     const earlier = this.refusals.last(signIn.id);
     if (reasonOf(error) === 'login_required') {
@@ -188,16 +195,16 @@ export class RefreshFailures {
     }
     if (error instanceof UnclearRefusal) return this.refusals.addUnclear(signIn.id, clock.now());
     if (!isRefusal(error)) return undefined;
-    if (isForgottenRegistration(error, record)) return clientForgotten;
+    if (isForgottenRegistration(error, registration)) return clientForgotten;
     const isLast = this.refusals.add(key, error);
     return isLast && key === signIn.id ? endedByRefusals(error) : undefined;
   }
 
-  /** The error as the user gets it, written down; `key`: what pauses, but for a sign-in that ended. */
+  /** The error as the user gets it, written down; `key`: what the backoff counts by, but for a sign-in that ended. */
   note({ id, issuer }: SignIn, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, signIn: id, issuer });
-    if (reason === 'locked' || reason === 'vault_unavailable') this.isVaultInTrouble = true;
+    if (reason === 'locked' || reason === 'vault_unavailable') this.isUpkeepHeld = true;
     // No waiting helps a sign-in that ended.
     if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
     if (!(error instanceof Unreachable)) return error;

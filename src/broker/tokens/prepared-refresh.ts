@@ -1,7 +1,7 @@
 /**
  * The request of one refresh, made of the sign-in's record and its item in the vault.
  *
- * Invariant: nothing is sent and nothing is changed.
+ * Invariant: no token is sent, and nothing is changed.
  */
 import { offlineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
@@ -28,7 +28,10 @@ export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
   readonly secret: SignInSecret;
 }
 
-/** `scope` undefined: all scopes of the sign-in. Throws `login_required` if something is gone, and what the vault throws. */
+/**
+ * `scope` undefined: all scopes of the sign-in. Throws `login_required` if something is gone, and what the vault
+ * throws.
+ */
 export async function prepareRefresh(
   { secrets, exceptions, registrations, servers, cache }: PreparedRefreshParts,
   signIn: SignIn,

@@ -3,12 +3,13 @@
  *
  * Invariants (2 and 3, dev/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a
- * sign-in's tokens, so that none writes over what is newer; only the server's own refusals make a sign-in `signInRequired`
- * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the sign-in's
- * item in the vault says so, which proves that the vault can keep the answer; the item says so until the outcome is
- * kept. After a crash or a lost answer the next refresh finds that note: the start of a broker looks for none. A
- * refresh writes the document only if it changes what the record says. Such a change is dropped if the record no longer
- * names the item that the refresh read.
+ * sign-in's tokens, so that none writes over what is newer; only the server's own refusals (`invalid_grant`, and of a
+ * client that we registered, at once; others after a few), or a missing refresh token or client, make a sign-in
+ * `signInRequired`, and even they delete no token. No refresh request leaves before the sign-in's item in the vault
+ * says so, which proves that the vault can keep the answer; the item says so until the outcome is kept. After a crash
+ * or a lost answer the next refresh finds that note: the start of a broker looks for none. A refresh writes the
+ * document only if it changes what the record says. Such a change is dropped if the record no longer names the item
+ * that the refresh read.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../base/errors.ts';
@@ -37,7 +38,7 @@ import {
   keyOfSet,
   endedError,
   isForgottenRegistration,
-  pausedBy,
+  backoffKeyOf,
   attemptAfter,
   signInRequired,
   registrationForgotten,
@@ -71,7 +72,9 @@ export interface RefresherParts {
 
 export class Refresher {
   readonly secrets: SignInSecrets;
-  /** Refreshes for different scope sets of a sign-in follow one another, and everything else that touches its tokens. */
+  /**
+   * Refreshes for different scope sets of a sign-in follow one another, and everything else that touches its tokens.
+   */
   readonly turns = new SignInTurns();
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
@@ -132,16 +135,16 @@ export class Refresher {
     const request = await prepareRefresh(parts, signIn, scope).catch((error: unknown) =>
       this.#failed(signIn, error),
     );
-    const { secret, record } = request;
+    const { secret, record: registration } = request;
     const attempt = await this.#noteAttempt(signIn, secret).catch((error: unknown) =>
       this.#failed(signIn, error),
     );
     const progress: Progress = { isRotating: false };
     const answer = await this.#send(signIn, request, progress).catch((error: unknown) =>
-      this.#refused(signIn, attempt, { error, progress, secret, record, scope }),
+      this.#refused(signIn, attempt, { error, progress, secret, registration, scope }),
     );
-    this.failures.succeeded(signIn.id);
-    if (scope !== undefined) this.failures.succeeded(keyOfSet(signInId, scope));
+    this.failures.forget(signIn.id);
+    if (scope !== undefined) this.failures.forget(keyOfSet(signInId, scope));
     const token = await this.#keep(signIn, answer, { ...request, progress });
     const { id, issuer } = signIn;
     const outcome = secret.attempt ? 'recovered' : 'ok';
@@ -155,7 +158,7 @@ export class Refresher {
       await this.#parts.requireSettingsAnswered();
       await this.#parts.document.requireNewest();
     } catch (error) {
-      this.failures.isVaultInTrouble = true;
+      this.failures.isUpkeepHeld = true;
       throw error;
     }
   }
@@ -173,7 +176,7 @@ export class Refresher {
     const attempt = secret.attempt ?? { startedAt: this.#parts.clock.wall() };
     const { liveUntil: until } = this.secrets.factsOf(signIn);
     await this.secrets.write(signIn.item, { ...secret, attempt, liveUntil: until });
-    this.failures.isVaultInTrouble = false;
+    this.failures.isUpkeepHeld = false;
     // The user may have ended the sign-in while that was written: then nothing is asked any more.
     if (!this.#isStill(signIn)) throw endedError(signIn);
     return attempt;
@@ -192,7 +195,7 @@ export class Refresher {
       .catch(() => undefined);
   }
 
-  /** In the sign-in's turn: a renewal that comes meanwhile waits. */
+  /** In the sign-in's turn: a new sign-in that comes meanwhile waits. */
   async #send(
     signIn: HeldSignIn,
     { secret, ...request }: PreparedRefresh,
@@ -240,11 +243,11 @@ export class Refresher {
     return cache.put(signIn.id, scopeKey(scope), answer);
   }
 
-  /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
+  /** No refresh request was sent. Rejects with the error, or with one that says when the next try will be. */
   async #failed(signIn: HeldSignIn, error: unknown): Promise<never> {
     const refusal = this.failures.note(signIn, error);
     if (reasonOf(error) === 'login_required') {
-      const why = 'its tokens are no longer stored';
+      const why = 'its refresh token or its client is no longer stored';
       await this.#change(signIn, { state: { kind: 'signInRequired', why } });
     }
     throw refusal;
@@ -252,20 +255,20 @@ export class Refresher {
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
   async #refused(signIn: HeldSignIn, attempt: RefreshAttempt, refused: FailedRefresh): Promise<never> {
-    const { error, record, progress, secret } = refused;
-    const isForgotten = isForgottenRegistration(error, record);
-    const key = pausedBy(signIn, refused);
+    const { error, registration, progress, secret } = refused;
+    const isForgotten = isForgottenRegistration(error, registration);
+    const key = backoffKeyOf(signIn, refused);
     const state = this.failures.count(signIn, refused, key);
     const mayRefreshAgain = state?.kind === 'signInRequired' && state.mayRefreshAgain === true;
     const isEnded = state !== undefined && !mayRefreshAgain;
     const refusal = this.failures.note(signIn, error, { key, isEnded });
-    if (isForgotten) await this.#parts.registrations.reject(record);
-    if (isEnded) this.failures.succeeded(signIn.id);
+    if (isForgotten) await this.#parts.registrations.reject(registration);
+    if (isEnded) this.failures.forget(signIn.id);
     if (state) await this.#change(signIn, { state });
     // Else the newest secret is in the vault, or waits for it.
     if (!progress.isRotating && !progress.rotated)
       await this.secrets.writeIfPossible(signIn.item, { ...secret, attempt: attemptAfter(attempt, refused) });
-    if (isForgotten) throw registrationForgotten(record);
+    if (isForgotten) throw registrationForgotten(registration);
     throw mayRefreshAgain ? signInRequired(signIn, state.why) : refusal;
   }
 }

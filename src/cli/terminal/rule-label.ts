@@ -73,7 +73,7 @@ export function labelOf(rule: string): Label {
 /** No sentence is beside the references. */
 function isReferenceAlone(rule: string): boolean {
   const rest = rule.replaceAll(
-    /RFC \d+|OAuth 2\.1|OpenID Connect (?:Core|Discovery 1\.0)|JSON-RPC 2\.0|draft-[\w-]+|§[\d.]+|\([^)]*\)|spec [A-Z][a-z ]+ \d|[, ]/g,
+    /RFC \d+|OAuth 2\.1|OpenID Connect (?:Core|Discovery 1\.0)|JSON-RPC 2\.0|draft-[\w-]+|§[\d.]+|\([^)]*\)|[, ]/g,
     '',
   );
   return rest === '';

@@ -5,11 +5,11 @@
  */
 import { accountOption, scopeOption, type Statement } from './statement.ts';
 
-/** `which`: the tokens that the command asks for, e.g. `the token`. */
-export const tokenOptions = (which: string) =>
+/** `which`: the tokens that the command asks for, e.g. `the token`. `when`: where the options can be given. */
+export const tokenOptions = (which: string, when = '') =>
   ({
-    scope: scopeOption(`a scope that ${which} must have`),
-    account: accountOption('which account, if you have several'),
+    scope: scopeOption(`a scope that ${which} must have${when}`),
+    account: accountOption(`which account, if you have several${when}`),
   }) as const satisfies Statement['options'];
 
 /** Exit codes of a command that gets one token. */

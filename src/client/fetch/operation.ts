@@ -1,6 +1,6 @@
 /**
  * What a request is about to do, in a few words. The broker counts step-ups and rejected tokens for each apart
- * (spec, Step-up authorization: "per resource and operation").
+ * (MCP, Step-Up Authorization Flow: "per resource and operation").
  *
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
  * protocol itself calls the operation.

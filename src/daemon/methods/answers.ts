@@ -115,7 +115,7 @@ export function explanationAnswer(
   const rejections = rejectionAnswers(broker, signIn).filter(({ app }) => own === undefined || app === own);
   return {
     signIn: signInAnswer(broker, signIn, caller),
-    signedInAt: wholeSeconds(signIn.createdAt),
+    signedInAt: wholeSeconds(signIn.signedInAt ?? signIn.createdAt),
     ...sentences,
     rejections: rejections.length === 0 ? undefined : rejections,
     refresh: refresh && refreshAnswer(refresh),

@@ -1,5 +1,5 @@
 /**
- * Client information that the user entered: `keyturn oauth-client add` (spec, Client registration 1 and 4).
+ * Client information that the user entered: `keyturn oauth-client add` (MCP, Preregistration).
  *
  * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless sign-ins
  * need that one: only the client that a refresh token was issued to may use it. The same client entered again (with

@@ -66,7 +66,7 @@ export const settingsSchema = z.object({
   httpsProxy: proxyUrl.optional(),
   noProxy: boundedText.optional(),
   clientMetadataUrl: boundedText.refine(isClientMetadataUrl).optional(),
-  /** The protocol version in requests to servers of the earlier revision (spec, Versioning 3). */
+  /** The protocol version in requests to servers of the earlier revision (MCP 2025-06-18, Protocol Version Header). */
   protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),
   protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**

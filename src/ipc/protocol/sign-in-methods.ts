@@ -101,7 +101,7 @@ const explanation = z.object({
       }),
     )
     .optional(),
-  /** What brings the next access token, and not before when; absent for a sign-in that is over. */
+  /** What brings the next access token, and not before when; absent for a revoked sign-in. */
   refresh: z
     .object({
       by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),
@@ -199,8 +199,8 @@ export const signInMethods = {
   },
   'signIn.answer': {
     who: 'owner',
-    // While the Keyturn app runs, only the caller that started the sign-in may answer it, and a card allowed that. After
-    // `isErrorPage` another OAuth client is registered, at the same authorization server.
+    // While the Keyturn app runs, only the caller that started the sign-in may answer it, and a card allowed that.
+    // After `isErrorPage` another OAuth client is registered, at the same authorization server.
     effect: 'asks',
     signsIn: true,
     params: signInAnswer,

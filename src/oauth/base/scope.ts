@@ -89,8 +89,8 @@ export const openidScopes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Spec, Step-up: the scopes requested before and the scopes needed now. It leaves out `notGranted`: scopes that were
- * requested before and that the server didn't grant, such as a mistyped one.
+ * MCP, Step-Up Authorization Flow: the scopes requested before and the scopes needed now. It leaves out `notGranted`:
+ * scopes that were requested before and that the server didn't grant, such as a mistyped one.
  */
 export function stepUpScope(
   granted: { readonly scope: readonly string[]; readonly requestedScope: readonly string[] },
@@ -125,7 +125,8 @@ export interface ScopeSources {
  */
 export function selectScope(sources: ScopeSources): string[] | undefined {
   const { challenge = [], requested = [], isExact = false, scopesSupported = [] } = sources;
-  // Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none.
+  // MCP, Scope Selection Strategy: the challenge with the caller's scopes, else the caller's, else scopes_supported,
+  // else none.
   const named = isExact && requested.length > 0 ? requested : union(challenge, requested);
   // All that the authorization server lists would be more than this one server needs.
   const base = union(named.length > 0 ? named : scopesSupported);

@@ -24,7 +24,7 @@ export function requireSecureUrl(text: string, what: string, policy: UrlPolicy):
     throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);
   if (url === null) throw refusal(text, `${what} is not an absolute URL`);
-  // Spec, Endpoints: all authorization endpoints MUST be served over HTTPS.
+  // MCP, Communication Security: all authorization endpoints MUST be served over HTTPS.
   const loopback = url.protocol === 'http:' && policy.allowInsecureLoopback && isLoopbackHost(url.hostname);
   if (url.protocol !== 'https:' && !loopback) throw refusal(text, `${what} is not an https URL`);
   // A name before the host makes one host look like another; Fetch refuses such URLs too.

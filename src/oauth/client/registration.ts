@@ -64,8 +64,8 @@ export function requireRegistrationIssuer(
 }
 
 /**
- * RFC 8252 §7.3, with a port. Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback
- * can serve). Narrower than `isLoopbackHost`: only addresses on which Keyturn itself listens.
+ * RFC 8252 §7.3, with a port. MCP, Communication Security: a redirect URI is a localhost URL (or HTTPS, which no
+ * loopback can serve). Narrower than `isLoopbackHost`: only addresses on which Keyturn itself listens.
  */
 export function isLoopbackRedirect(redirectUri: string): boolean {
   const url = redirectUri.length > maxUrlLength ? null : URL.parse(redirectUri);

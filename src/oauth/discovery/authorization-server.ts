@@ -116,7 +116,9 @@ export async function metadataOfIssuer(issuer: string, http: Http): Promise<Foun
   return found;
 }
 
-/** RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte. */
+/**
+ * RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte.
+ */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
   return [origin, `${origin}/`].includes(issuer) ? [origin, `${origin}/`] : [issuer];
@@ -207,7 +209,7 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
   }
 }
 
-/** Spec, Mandatory security requirements 1: S256 has to be listed. */
+/** MCP, Authorization Code Protection: S256 has to be listed. */
 function statesPkce(
   document: Pick<Document, 'code_challenge_methods_supported'>,
   exceptions: Exceptions,
@@ -218,7 +220,7 @@ function statesPkce(
   return methods?.includes('S256') ?? exceptions.noPkceMetadata === true;
 }
 
-/** Spec, Mandatory security requirements 1: without S256 the client MUST refuse to proceed. Throws pkce_unsupported. */
+/** MCP, Authorization Code Protection: without S256 the client MUST refuse to proceed. Throws pkce_unsupported. */
 export function requirePkceForUser({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }

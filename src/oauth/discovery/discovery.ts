@@ -61,7 +61,7 @@ export async function discoverResource(
 /** By these statuses a server says that it read the probe, whose `ping` begins no session, and wanted no token. */
 const readStatuses: readonly number[] = [400, 406, 409, 415, 422];
 
-/** Spec, Errors 1: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
+/** MCP, Error Handling: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
 function requireDemand(endpoint: string, status: number): void {
   if (demandsAuthorization(status)) return;
   const shown = quotedUrl(endpoint);
@@ -86,9 +86,9 @@ function requireDemand(endpoint: string, status: number): void {
 }
 
 /**
- * Whether an MCP server offers OAuth: then the user needs no API key for it. A refusal without a challenge or metadata is
- * no offer, since servers with API keys refuse too. True if the server's challenge names metadata (RFC 9728 §5.1), even
- * in an unreadable form, or if the server publishes metadata that covers the endpoint. Throws Unreachable
+ * Whether an MCP server offers OAuth: then the user needs no API key for it. A refusal without a challenge or metadata
+ * is no offer, since servers with API keys refuse too. True if the server's challenge names metadata (RFC 9728 §5.1),
+ * even in an unreadable form, or if the server publishes metadata that covers the endpoint. Throws Unreachable
  * (mcp_server_unreachable) and insecure_url.
  */
 export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * MCP servers of the earlier revision, which publish no protected resource metadata (spec,
- * Versioning 3): their authorization server is at their own origin.
+ * MCP servers of the earlier revision, which publish no protected resource metadata (MCP
+ * 2025-03-26): their authorization server is at their own origin.
  *
  * Invariant: the default endpoints are used only if every metadata location is refused with a 4xx that isn't temporary.
  * Metadata that is malformed or unreachable, or a web page, is an error.
@@ -18,7 +18,7 @@ import { requireSecureUrl } from '../base/secure-url.ts';
 /** An hour, in ms, as for metadata without cache headers: the server may publish metadata later. */
 const defaultsKeptFor = 60 * 60 * 1000;
 
-/** Spec, Authorization base URL: the endpoint's URL with its path discarded. `endpoint` is a valid URL. */
+/** MCP 2025-03-26, Authorization Base URL: the endpoint's URL with its path discarded. `endpoint` is a valid URL. */
 export function authorizationBaseUrl(endpoint: string): string {
   return new URL(endpoint).origin;
 }
@@ -50,9 +50,9 @@ function versionHeaders({ protocolVersion }: Http): Record<string, string> {
 }
 
 /**
- * Spec, Default endpoints, relative to the authorization base URL `base`. All other rules stay: S256, state, resource,
- * exact issuer. They aren't limited to the earlier revision: `issuer` may come from protected resource metadata.
- * `now`: steady, in ms.
+ * MCP 2025-03-26, Fallbacks for Servers without Metadata Discovery, relative to the authorization base URL `base`. All
+ * other rules stay: S256, state, resource, exact issuer. They aren't limited to the earlier revision: `issuer` may come
+ * from protected resource metadata. `now`: steady, in ms.
  */
 export function defaultServer(
   { issuer, base }: { readonly issuer: string; readonly base: string },

@@ -38,7 +38,10 @@ const protectedResourceSchema = z.looseObject({
   dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
 
-/** Undefined only if there is none at any location. Throws resource_mismatch, metadata_invalid, insecure_url, Unreachable. */
+/**
+ * Undefined only if there is none at any location. Throws resource_mismatch, metadata_invalid, insecure_url,
+ * Unreachable.
+ */
 export async function discoverProtectedResource(
   endpoint: string,
   challenge: BearerChallenge | undefined,
@@ -60,8 +63,8 @@ export async function discoverProtectedResource(
 }
 
 /**
- * RFC 9728 §3.1: first the well-known part between host and path, with the query if there is one, then the root form. If
- * the path ends in a slash, the form without the slash is tried too, since servers publish either.
+ * RFC 9728 §3.1: first the well-known part between host and path, with the query if there is one, then the root form.
+ * If the path ends in a slash, the form without the slash is tried too, since servers publish either.
  */
 export function protectedResourceLocations(endpoint: string): string[] {
   const { origin, pathname, search } = new URL(endpoint);
@@ -76,7 +79,9 @@ function absolute(named: string, endpoint: string): string {
   return /^\/(?!\/)/.test(named) ? new URL(endpoint).origin + named : named;
 }
 
-/** Spec, Discovery rule 1: if the challenge names the document, only that one is used. */
+/**
+ * MCP, Protected Resource Metadata Discovery Requirements: if the challenge names the document, only that one is used.
+ */
 async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const answer = await fetchMetadata(url, http, unreachable);
   if (answer.kind === 'found') return answer;

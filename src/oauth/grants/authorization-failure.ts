@@ -139,8 +139,8 @@ function refusesScope({ scope }: RefusableRequest, { code, description = '' }: O
 }
 
 /**
- * OAuth 2.1 §4.1.2.1, and spec, Errors 5 for a metadata document. `invalid_request` has many causes. It counts as a
- * refusal of the client only if the description names the client and no other parameter, or is empty.
+ * OAuth 2.1 §4.1.2.1, and MCP, Error Handling for a metadata document. `invalid_request` has many causes. It counts as
+ * a refusal of the client only if the description names the client and no other parameter, or is empty.
  */
 function refusesClient({ mayBeUnknown = false }: RefusableRequest, error: OAuthError): boolean {
   const { code, description = '' } = error;

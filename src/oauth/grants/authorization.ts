@@ -60,7 +60,7 @@ export async function buildAuthorizationRequest(
     response_type: 'code',
     client_id: registration.clientId,
     redirect_uri: started.redirectUri,
-    // Spec, Mandatory security requirements 6: state, although PKCE protects the exchange too.
+    // MCP, Open Redirection: state, although PKCE protects the exchange too.
     state: started.state,
     code_challenge: await calculatePKCECodeChallenge(started.codeVerifier),
     code_challenge_method: 'S256',

@@ -2,7 +2,7 @@
  * One authorization that is forwarded to another authorization server, which knows this server by a single client ID.
  *
  * Invariant: nothing is forwarded, and no answer of the other server is looked at, before a user allowed this very
- * authorization in this very browser (spec, Mandatory security requirements 12). The browser shows that by a cookie
+ * authorization in this very browser (MCP, Confused Deputy Problem). The browser shows that by a cookie
  * that no other host can set. A consent serves one authorization.
  */
 import { createHash, randomBytes } from 'node:crypto';

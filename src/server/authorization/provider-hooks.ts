@@ -145,7 +145,7 @@ const redirectRefusal = z.looseObject({ error: z.literal('invalid_redirect_uri')
 const registeredRedirects = z.looseObject({ redirect_uris: z.array(z.string()) });
 
 /**
- * OAuth 2.1 §7.12.2, spec, Open redirection 7: the error of a request leads a browser to no address that a stranger
+ * OAuth 2.1 §7.12.2, MCP, Open Redirection: the error of a request leads a browser to no address that a stranger
  * registered, unless the user did something at this server before. The page names the host instead, with a link.
  */
 export function keepErrors(provider: Provider, { clients, issuer }: Settings): void {

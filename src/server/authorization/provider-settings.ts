@@ -2,9 +2,9 @@
  * How oidc-provider is set up.
  *
  * Invariant: PKCE with S256 for every client; a token only for a resource that is known here, for a short time and as a
- * JWT (RFC 9068); every refresh token is used once. Where accounts are another authorization server's, a token names its
- * grant (`sid`), and a grant whose session isn't live gives no token. Each callback that the provider would warn about on
- * the terminal has its own implementation.
+ * JWT (RFC 9068); every refresh token is used once. Where accounts are another authorization server's, a token names
+ * its grant (`sid`), and a grant whose session isn't live gives no token. Each callback that the provider would warn
+ * about on the terminal has its own implementation.
  */
 import type { Configuration, Grant, ResourceServer } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
@@ -81,7 +81,7 @@ export function providerSettings(parts: ProviderParts): Configuration {
 function grantRules({ settings, consents, errors, interactionPolicy }: ProviderParts): Configuration {
   const { accounts, issuer, resources } = settings;
   return {
-    // Spec, Mandatory security requirements 1.
+    // MCP, Authorization Code Protection.
     pkce: { required: () => true },
     // An ID token in a redirect would need no verifier.
     responseTypes: ['code'],
@@ -105,7 +105,7 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
       policy: consentPolicy(interactionPolicy, accounts.forwarding !== undefined),
       url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
     },
-    // Spec, Mandatory security requirements 4.
+    // MCP, Token Theft.
     rotateRefreshToken: async ({ oidc }) => {
       await prolong(oidc.entities.Grant, settings);
       return true;
@@ -116,7 +116,10 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
   };
 }
 
-/** A grant lives as long as its newest refresh token: it must not end one that is in use. Each tenth of its life costs a write. */
+/**
+ * A grant lives as long as its newest refresh token: it must not end one that is in use. Each tenth of its life costs a
+ * write.
+ */
 async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): Promise<void> {
   if (grant?.exp === undefined) return;
   const end = Math.floor(now() / 1000) + lifetimes.refreshToken;

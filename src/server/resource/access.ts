@@ -2,7 +2,7 @@
  * What a handler gets of the token that came with a request.
  *
  * Invariant: the token itself is not in it, nor in the headers of the request that the handler gets. So a handler
- * can't pass it on (spec, Mandatory security requirements 11), not even by accident. Its digest is kept beside the
+ * can't pass it on (MCP, Access Token Privilege Restriction), not even by accident. Its digest is kept beside the
  * object, for `upstreamFetch`, and ends with it.
  */
 import type { VerifiedToken } from './tokens/token.ts';

@@ -36,8 +36,8 @@ export function makeChecks(options: ProtectedServerOptions): Checks {
     tokens: settings.tokens.open({
       resource,
       issuers: settings.authorizationServers,
-      // One clock: nothing here outlives a change of it by more than the time of a cache. Spec, Endpoints: https, but for a
-      // server under development on this machine.
+      // One clock: nothing here outlives a change of it by more than the time of a cache. MCP, Communication Security:
+      // https, but for a server under development on this machine.
       http: { fetch, now, wall: now, allowInsecureLoopback: settings.isLoopbackHttp },
       onOutage: settings.onEvent,
     }),

@@ -19,7 +19,7 @@ import type { TokenKind, VerifiedToken } from './tokens/token.ts';
 /** `valid`; `ended`: 401; `unavailable`: 503, since nobody can tell. */
 export type SessionState = 'valid' | 'ended' | 'unavailable';
 
-/** Spec, Errors, rule 4. */
+/** MCP, Error Handling. */
 export type ScopeStrategy = 'minimal' | 'recommended' | 'extended';
 
 export type ScopeLists = Readonly<Record<string, readonly string[]>>;
@@ -83,7 +83,10 @@ export interface ProtectedServerOptions {
   };
   /** Addresses and ranges of proxies whose X-Forwarded-* and Forwarded headers are read. */
   readonly trustedProxies?: readonly string[];
-  /** The path of the resource as this process sees it, if a proxy or a mount strips a prefix; the resource's unless given. */
+  /**
+   * The path of the resource as this process sees it, if a proxy or a mount strips a prefix; the resource's unless
+   * given.
+   */
   readonly mountPath?: string;
   /** Origins of pages that may use this server; `*`, any, unless given: a page has no rights but its own token's. */
   readonly origins?: Origins;

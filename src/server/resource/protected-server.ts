@@ -1,8 +1,8 @@
 /**
  * A protected server: the checks of one request, in order.
  *
- * Invariant: nothing of a request is processed before its token passed (spec, Endpoints, rule 3), and a check that
- * can't be made is never a pass. A request ends in exactly one event.
+ * Invariant: nothing of a request is processed before its token passed (MCP, Token Handling), and a check that
+ * can't be made is never a pass. A request that asks for more than metadata ends in one event, `granted` or `refused`.
  */
 import { quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
@@ -139,7 +139,7 @@ export class ProtectedServer {
     };
   }
 
-  /** The token by itself, then in its binding. A refused one counts against its address. */
+  /** The token by itself, then in its binding. Unless it passed before, a refused one counts against its address. */
   async #verify(
     request: IncomingRequest,
     credentials: Credentials,
@@ -179,7 +179,7 @@ export class ProtectedServer {
     if (state !== 'valid') throw new Refusal('session_unavailable', { retryAfterSeconds: 5, problem });
   }
 
-  /** Spec, Errors, rules 3 and 4. */
+  /** MCP, Error Handling. */
   #requireScopes(token: VerifiedToken, needed: readonly string[]): void {
     const { scopes } = this.#checks;
     if (scopes.isEnough(token.scopes, needed)) return;
@@ -218,7 +218,10 @@ export class ProtectedServer {
     return bytes;
   }
 
-  /** What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header. */
+  /**
+   * What the client asked for: the path as clients know it, at the configured origin, since anybody can write a Host
+   * header.
+   */
   #ownUrl(request: IncomingRequest): string {
     return this.origin + this.#path(request);
   }

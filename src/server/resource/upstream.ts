@@ -1,7 +1,7 @@
 /**
  * Requests to an upstream server, with a token that was issued for that server.
  *
- * Invariant: the token that a client sent here never goes further (spec, Mandatory security requirements 11). A token
+ * Invariant: the token that a client sent here never goes further (MCP, Access Token Privilege Restriction). A token
  * is sent only to the upstream resource, and a redirect is not followed.
  */
 import { KeyturnError } from '../../base/errors.ts';

@@ -103,7 +103,7 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
   return accept(parts, asked, signedIn);
 }
 
-/** Spec, Third-party authorization flow, 9. */
+/** MCP 2025-03-26, Third-Party Authorization Flow. */
 function failureOf(error: unknown): Failure {
   const code = error instanceof AuthorizationResponseError ? error.error : undefined;
   // Some providers have own words for a user who refused.

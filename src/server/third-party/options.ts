@@ -144,7 +144,7 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
   const host = URL.canParse(options.issuer) ? new URL(options.issuer).hostname : '';
   if (options.storage === undefined && host !== '' && !isLoopbackHost(host))
     invalid('storage', unnamedStorage);
-  // Spec, Third-party authorization flow, 6.
+  // MCP 2025-03-26, Third-Party Authorization Flow.
   if (options.storage?.atRest === 'readable') {
     invalid(
       'storage',

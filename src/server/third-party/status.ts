@@ -1,8 +1,8 @@
 /**
  * Whether a session may still be used: asked for each request, before an issued token is honoured.
  *
- * Invariant: a token counts only while its session, its grant and the upstream token behind them are good (spec,
- * Third-party authorization flow, 2). What nobody can tell is `unavailable` after the stated time, never `valid`. One
+ * Invariant: a token counts only while its session, its grant and the upstream token behind them are good (MCP
+ * 2025-03-26, Third-Party Authorization Flow). What nobody can tell is `unavailable` after the stated time, never `valid`. One
  * request asks the upstream for all who wait, also across processes where it renews a token.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -83,7 +83,7 @@ export class SessionStatus {
     return standing;
   }
 
-  /** Spec, Third-party authorization flow, 7. Undefined: the session goes on. */
+  /** MCP 2025-03-26, Third-Party Authorization Flow. Undefined: the session goes on. */
   async whyOver(
     id: string,
     { startedAt, usedAt }: Session,
@@ -181,7 +181,7 @@ export class SessionStatus {
       return { state: 'ended' };
     }
     onEvent({ kind: 'session_renewed', session: id });
-    // Spec, Third-party authorization flow, 8: a token of ours must not give more than the one behind it.
+    // MCP 2025-03-26, Third-Party Authorization Flow: a token of ours must not give more than the one behind it.
     if (isNarrower(tokens.scope, session.upstream.scope)) {
       await ending.end(id, 'upstream_narrowed');
       return { state: 'ended' };

@@ -91,7 +91,7 @@ export class UpstreamServer {
   ): Promise<{ url: string; started: StartedSignIn }> {
     const configuration = await this.#configuration();
     const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
-    // Spec, Mandatory security requirements 1: a server that names no method may ignore the challenge that it is sent.
+    // MCP, Authorization Code Protection: a server that names no method may ignore the challenge that it is sent.
     if (this.#upstream.form.pkce && !methods?.includes('S256'))
       throw new UpstreamFault('the upstream does not name S256');
     const scope = scopes.join(' ');

@@ -33,7 +33,9 @@ export interface SignInStep {
 export type SignInResult =
   /** `name`: what the consent page calls the user; the account unless given. */
   | { readonly account: string; readonly name?: string }
-  /** `page`: a whole HTML document; it may have styles, and no script. `problem`: what the operator's event says of it. */
+  /**
+   * `page`: a whole HTML document; it may have styles, and no script. `problem`: what the operator's event says of it.
+   */
   | { readonly page: string; readonly status?: number; readonly problem?: string }
   | { readonly redirect: string };
 
@@ -58,7 +60,7 @@ export type ForwardedResult =
 
 /**
  * Accounts of another authorization server, which gives this one tokens for each authorization. Consent comes first:
- * nothing is forwarded before the user allowed this client (spec, Mandatory security requirements 12).
+ * nothing is forwarded before the user allowed this client (MCP, Confused Deputy Problem).
  */
 export interface Forwarding {
   /** Where people are sent next, for the consent page. */

@@ -1,7 +1,7 @@
 /**
  * Which addresses may get the answer of an authorization.
  *
- * Invariant: a redirect URI is https, or http to this machine (spec, Mandatory security requirements 5). Nothing else
+ * Invariant: a redirect URI is https, or http to this machine (MCP, Communication Security). Nothing else
  * is ever registered, and the provider compares what a request names with what was registered, character by
  * character; the port of a loopback address is free (RFC 8252 §7.3).
  */

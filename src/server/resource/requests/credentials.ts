@@ -1,8 +1,8 @@
 /**
  * The token of a request: where it stands, and in which scheme.
  *
- * Invariant: one token, in one Authorization header, and nowhere else (RFC 6750 §2; spec, Token use 2). Anything that
- * could be read in two ways is refused as malformed, before any token is looked at.
+ * Invariant: one token, in one Authorization header, and nowhere else (RFC 6750 §2; MCP, Token Requirements). Anything
+ * that could be read in two ways is refused as malformed, before any token is looked at.
  */
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -23,7 +23,7 @@ const otherScheme = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: [^\0-\x1f\x7f]+)?$/;
 
 /** Undefined: no token of a scheme of ours was sent. Throws a refusal for what is malformed. */
 export function readCredentials({ url, headers }: IncomingRequest): Credentials | undefined {
-  // Spec, Token use 2: the access token MUST NOT be in the URI query string.
+  // MCP, Token Requirements: the access token MUST NOT be in the URI query string.
   if (hasToken(url.search.slice(1))) throw new Refusal('token_in_query');
   const header = headers.get('authorization');
   if (header === null) return undefined;

@@ -26,7 +26,7 @@ export function checkTransport(
   const { address: peer, isEncrypted } = connection;
   const isProxied = peer !== undefined && isAmong(peer, trustedProxies);
   const address = peer && clientAddress((name) => headers.get(name), peer, trustedProxies);
-  // Spec, Endpoints: all endpoints MUST be served over HTTPS.
+  // MCP, Communication Security: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
   if (isLoopbackHttp && (address === undefined || isThisMachine(address))) return address;
   throw new Refusal('insecure_transport', {

@@ -27,7 +27,7 @@ export const instant = z.number();
 /** RFC 7800 §3.1. A key of any other kind than `jkt` could not be checked here. */
 export const confirmation = z.looseObject({ jkt: z.string().optional() });
 
-/** Spec, Endpoints, rule 3: the server MUST reject tokens whose audience does not include it. */
+/** MCP, Token Handling: the server MUST reject tokens whose audience does not include it. */
 export function checkAudience(
   aud: z.infer<typeof audience>,
   resource: string,

@@ -209,7 +209,7 @@ class Introspection implements TokenCheck {
     }
     if (otherUse.test(claims.token_use ?? '') || otherUse.test(claims.typ ?? ''))
       throw new Refusal('token_wrong_type');
-    // Spec, Endpoints, rule 3: a token that names no audience was not issued for this server.
+    // MCP, Token Handling: a token that names no audience was not issued for this server.
     const audiences = [claims.aud ?? []].flat().filter((one) => one !== token);
     checkAudience(audiences, this.#context.resource, this.#settings.audience);
     const now = this.#context.http.wall() / 1000;
