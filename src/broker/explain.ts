@@ -20,7 +20,7 @@ import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 export interface Explanation {
   readonly now: string;
   readonly next: string;
-  /** Absent for a revoked sign-in. */
+  /** Absent for a sign-in that needs the user, or was revoked. */
   readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
   readonly lostRefresh?: string;
@@ -84,7 +84,6 @@ function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
       return {
         now: `It needs a new sign-in: ${state.why}.`,
         next: `Sign in again: ${login}. If you no longer use it: keyturn logout ${shellWord(signIn.id)}`,
-        refresh: { by: 'signIn' },
       };
     case 'revoked':
       return { now: `${whyOver(signIn)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };

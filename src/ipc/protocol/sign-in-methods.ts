@@ -101,7 +101,9 @@ const explanation = z.object({
       }),
     )
     .optional(),
-  /** What brings the next access token, and not before when; absent for a revoked sign-in. */
+  /**
+   * What brings the next access token, and not before when; absent for a sign-in that needs the user, or was revoked.
+   */
   refresh: z
     .object({
       by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),
