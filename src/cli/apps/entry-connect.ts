@@ -27,7 +27,7 @@ import { isAtTerminal } from '../terminal/standard-input.ts';
 import { forwardedName, kinds } from './asked.ts';
 import { type Entry, late } from './entry.ts';
 import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
-import { type Asked, Prompts, type Together } from './prompts.ts';
+import { type Asked, isDenied, Prompts, type Together } from './prompts.ts';
 
 /** Milliseconds: as long as a card stays; where nobody sees the question, as long as a bridge waits. */
 const waitTime = (isSeen: boolean): number => (isSeen ? 600_000 : 20_000);
@@ -35,11 +35,11 @@ const waitTime = (isSeen: boolean): number => (isSeen ? 600_000 : 20_000);
 /** `together`: with the other entries of its server and account. Throws what a request for a token throws. */
 export async function connectEntry(
   entry: Entry,
-  together: Together = { names: [entry.name] },
+  together: Together = { names: [entry.name], answers: [] },
 ): Promise<void> {
   const { name } = entry;
   // A broker slows down who was refused.
-  if (together.verdict === 'deny' && !isPaired(name)) throw rememberRefusal(entry);
+  if (isDenied(together) && !isPaired(name)) throw rememberRefusal(entry);
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
@@ -238,6 +238,7 @@ async function togetherWords(
   { name, names, resource, account }: Entry & Pick<Together, 'names'>,
 ): Promise<Asked> {
   const isPairing = question.kind === 'pair';
+  const { account: named = account, scope } = question;
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const key = isPairing
     ? keyNamed(resource, (await call(owner, 'apiKey.list', {})).apiKeys)
@@ -246,13 +247,19 @@ async function togetherWords(
   const gives = key ? 'apiKey' : isPairing && accounts.length > 1 ? 'pairing' : 'token';
   const what = key
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
-    : `reach ${quoted(resource)}${offerWords({ ...question, account: question.account ?? account })}`;
+    : `reach ${quoted(resource)}${offerWords({ account: named, scope })}`;
   const all = [...(isPairing ? ['be paired'] : []), ...(gives === 'pairing' ? [] : [what])].join(', and ');
-  const others = isPairing ? [] : accounts.filter((one) => one !== question.account).map(quoted);
+  const others = isPairing ? [] : accounts.filter((one) => one !== named).map(quoted);
   const note = others.length === 0 ? '' : ` Your other accounts there: ${others.join(', ')} (--account).`;
   const decided = await decidedNames(owner, endpoint, key !== undefined);
   const open = names.filter((each) => each === name || !decided.has(each));
-  return { words: `keyturn: may ${open.map(quoted).join(', ')} ${all}?${note}`, gives };
+  return {
+    words: `keyturn: may ${open.map(quoted).join(', ')} ${all}?${note}`,
+    isPairing,
+    gives,
+    account: named,
+    scope,
+  };
 }
 
 /** The apps that have a permission there, or a denial: an earlier run may have ended between two entries. */
@@ -275,7 +282,7 @@ async function accountsAt(owner: Connection, endpoint: string): Promise<string[]
 }
 
 /** What an approval gives, as far as it is known by now. */
-const offerWords = ({ account, scope }: Question): string =>
+const offerWords = ({ account, scope }: Pick<Question, 'account' | 'scope'>): string =>
   (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
 
 function tell({ id, kind, accounts = [] }: Question, words: string, isKeyturnApp: boolean): void {

@@ -2,28 +2,48 @@
  * Questions at this terminal about the entries of one server and account.
  *
  * Invariant: one is open at a time, and the first answer is the answer to all of them; but a yes gives no more than its
- * question named. One that was answered elsewhere ends, and answers no other.
+ * question named, and a no takes nothing from an earlier yes. One that was answered elsewhere ends, and answers no other.
  */
 import { say } from '../terminal/output.ts';
 import { confirmed } from '../terminal/standard-input.ts';
 
-/** What a yes gives, each with what is before it. */
-const given = ['pairing', 'token', 'apiKey'] as const;
-
-type Given = (typeof given)[number];
-
-/** The entries of one server and account, by their names, and the answer once it was given. */
+/** The entries of one server and account, by their names, and what was answered about them. */
 export interface Together {
   readonly names: readonly string[];
-  verdict?: 'approve' | 'deny';
-  /** What the question that `verdict` answers named. */
-  gives?: Given;
+  readonly answers: (Asked & { readonly verdict: Verdict })[];
 }
+
+type Verdict = 'approve' | 'deny';
 
 export interface Asked {
   readonly words: string;
-  readonly gives: Given;
+  /** The broker asks about the pairing only: any yes answers that. The words may name what comes next. */
+  readonly isPairing: boolean;
+  /** What the words name, besides the pairing. */
+  readonly gives: 'pairing' | 'token' | 'apiKey';
+  /** Of the access; absent if the question named none. */
+  readonly account?: string | undefined;
+  readonly scope?: string | undefined;
 }
+
+/** The answer to `asked` that was given already; undefined if there is none. */
+export function verdictOn(
+  asked: Omit<Asked, 'words'>,
+  { answers }: Pick<Together, 'answers'>,
+): Verdict | undefined {
+  const isNamed = (by: string | undefined, one: string | undefined): boolean =>
+    by === undefined || by === one;
+  const isGiven = ({ verdict, gives, account, scope }: Together['answers'][number]): boolean =>
+    verdict === 'approve' &&
+    (asked.isPairing ||
+      (gives === asked.gives && isNamed(account, asked.account) && isNamed(scope, asked.scope)));
+  if (answers.some(isGiven)) return 'approve';
+  return answers.some(({ verdict }) => verdict === 'deny') ? 'deny' : undefined;
+}
+
+/** True if you denied the entries everything. */
+export const isDenied = ({ answers }: Pick<Together, 'answers'>): boolean =>
+  answers.length > 0 && answers.every(({ verdict }) => verdict === 'deny');
 
 export class Prompts {
   readonly #together: Together;
@@ -38,7 +58,7 @@ export class Prompts {
     this.#signal = signal;
   }
 
-  ask(id: string, { words, gives }: Asked, answer: (verdict: 'approve' | 'deny') => void): void {
+  ask(id: string, asked: Asked, answer: (verdict: Verdict) => void): void {
     const over = new AbortController();
     this.#open.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
@@ -47,15 +67,12 @@ export class Prompts {
       await before.catch(() => undefined);
       try {
         if (signal.aborted) return;
-        const together = this.#together;
-        const { gives: had = 'pairing' } = together;
-        const isMore = given.indexOf(gives) > given.indexOf(had);
-        if (together.verdict === undefined || (together.verdict === 'approve' && isMore)) {
-          say(words);
-          together.verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
-          together.gives = gives;
-        }
-        answer(together.verdict);
+        const known = verdictOn(asked, this.#together);
+        if (known) return answer(known);
+        say(asked.words);
+        const verdict = (await confirmed('  ', signal)) ? 'approve' : 'deny';
+        this.#together.answers.push({ ...asked, verdict });
+        answer(verdict);
       } catch (error) {
         if (!signal.aborted) throw error;
         say(over.signal.aborted ? ' Answered elsewhere.' : '');

@@ -80,12 +80,12 @@ export async function connectAll(
   const codes: number[] = [];
   const groups = Map.groupBy(entries, ({ endpoint, account }) => JSON.stringify([endpoint, account]));
   for (const there of groups.values()) {
-    const together: Together = { names: there.map(({ as }) => as) };
+    const together: Together = { names: there.map(({ as }) => as), answers: [] };
     let isRefused = false;
     for (const entry of there) {
       try {
         // Your own refusal is remembered for each entry. What else failed would fail for each.
-        if (!isRefused || together.verdict === 'deny')
+        if (!isRefused || together.answers.some(({ verdict }) => verdict === 'deny'))
           await connectEntry({ name: entry.as, resource: entry.endpoint, account: entry.account }, together);
         else open.push(entry);
       } catch (error) {
