@@ -90,11 +90,17 @@ function unfinished(
   const finish = isKeyturnApp
     ? 'Open it in Keyturn’s window and finish it in the browser, then ask again.'
     : 'Finish it in the browser, then ask again. `keyturn request list` shows its address.';
-  const ways = question.kind === 'signIn' ? pageFails(question, isKeyturnApp) : '';
+  const ways = question.kind === 'signIn' ? elsewhere(question) + pageFails(question, isKeyturnApp) : '';
   return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
     hint: `${finish}${ways}`,
   });
 }
+
+/** Follows a hint. */
+const elsewhere = (page: PageQuestion): string =>
+  page.browserError === undefined
+    ? ''
+    : ` Without a browser on this machine: ${loginAgain(page, '--paste')}.`;
 
 /** Follows a hint; empty if no remedy is known. */
 function pageFails(page: PageQuestion, isKeyturnApp: boolean): string {

@@ -1,5 +1,6 @@
 /** Approval requests as lines for a user: what each is about, and how to answer it. */
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
+import { hasBrowser } from '../../base/system/display.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { choiceOptions, choiceQuestion } from './account-note.ts';
 import { apiKeyPlaceWords } from './api-key-rows.ts';
@@ -29,7 +30,7 @@ export function requestLines(
         ...answer,
       ];
     case 'signIn':
-      return [...signInLines(question), ...errorPageLines(question, isKeyturnApp), end];
+      return [...signInLines(question), ...loginLines(question, isKeyturnApp), end];
     case 'device':
       return [...signInLines(question), end];
     case 'account':
@@ -97,16 +98,19 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
   return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
 }
 
-/** A server that has forgotten Keyturn shows the error on its page only. */
-function errorPageLines(question: Question, isKeyturnApp: boolean): string[] {
-  const { resource, newClient, account, replacedByHand } = question;
-  if (isKeyturnApp || newClient) return [];
+/** A login serves an app that waits. A server that has forgotten Keyturn shows the error on its page only. */
+function loginLines(question: Question, isKeyturnApp: boolean): string[] {
+  const { resource, newClient, account, replacedByHand, startedBy, browserError } = question;
+  if (isKeyturnApp) return [];
   const option = account === undefined ? '' : ` ${shellOption('account', account)}`;
   const login = `  keyturn login ${shellWord(resource ?? 'URL')}${option}`;
+  const isElsewhere = startedBy === 'app' && (browserError !== undefined || !hasBrowser(process.env));
+  const forgotten = replacedByHand
+    ? `${login} --client-id ID   enters the client again, if its page shows an error`
+    : `${login} --new-client   if its page shows an error`;
   return [
-    replacedByHand
-      ? `${login} --client-id ID   enters the client again, if its page shows an error`
-      : `${login} --new-client   if its page shows an error`,
+    ...(isElsewhere ? [`${login} --paste   without a browser on this machine`] : []),
+    ...(newClient ? [] : [forgotten]),
   ];
 }
 
