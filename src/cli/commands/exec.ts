@@ -54,7 +54,7 @@ const statement = {
       repeatable: true,
     },
     ...tokenOptions('the token', ' (one URL only)'),
-    'min-validity': validityOption('each token', '1m; with --file 1s'),
+    'min-validity': validityOption('a token', '1m; with --file 1s'),
     as: asOption,
     'no-input': noInputOption,
     timeout: timeoutOption('how long to wait for you', '5m'),
