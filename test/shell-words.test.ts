@@ -130,7 +130,7 @@ describe('the real way of a hostile value', () => {
       client: '',
       resource,
       issuer: 'https://notes.example',
-      startedBy: 'command',
+      own: true,
       account: evil,
       url: 'https://notes.example/authorize',
       browserError: 'No browser was found.',
@@ -141,7 +141,7 @@ describe('the real way of a hostile value', () => {
       onNotification: () => () => undefined,
     };
     for (const name of ['DISPLAY', 'WAYLAND_DISPLAY']) vi.stubEnv(name, undefined);
-    await watchQuestions(broker, { resource }, { joined: 'aaaaaaaa', ids: new Set() } as never);
+    await watchQuestions(broker, { resource }, { earlier: new Set() });
     vi.unstubAllEnvs();
     spy.mockRestore();
     for (const option of ['--paste', '--new-client']) {

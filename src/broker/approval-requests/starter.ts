@@ -23,12 +23,14 @@ export interface SignInDetails {
   readonly query?: string;
   /** Absent: only the windows show it. */
   readonly starter?: Starter;
+  /** Of the user's sign-in: everyone who started it or joined it. */
+  readonly starters?: Set<Starter>;
 }
 
-export function signInDetails({ account, beside, query, starter }: SignInDetails): SignInDetails {
-  return { account, beside, query: query || undefined, starter };
+export function signInDetails({ account, beside, query, starter, starters }: SignInDetails): SignInDetails {
+  return { account, beside, query: query || undefined, starter, starters };
 }
 
-export function isStartedBy({ starter }: SignInDetails, connection: number): boolean {
-  return starter?.by === 'command' && starter.connection === connection;
+export function isStartedBy({ starters }: SignInDetails, connection: number): boolean {
+  return [...(starters ?? [])].some((one) => one.by === 'command' && one.connection === connection);
 }

@@ -72,7 +72,7 @@ async function signInNow(
   const { server } = destination;
   const request = withKeptScope(parts, asked, destination);
   refuseUnboundNow(parts, request, destination);
-  const scope = scopeFor(request, destination);
+  const scope = scopeOfAll(request, destination);
   // RFC 8628 §3.1: a sign-in on another device has none of these parameters.
   const options =
     request.isUnattended || request.method === 'device'
@@ -181,7 +181,7 @@ function refuseUnboundNow(
 /** The user's sign-in at the company, for a request about one of its servers. */
 function companyRequest(
   parts: BrokerParts,
-  { method, isAutomatic, starter }: SignInRequest,
+  { method, isAutomatic, starter, starters }: SignInRequest,
   provider: string,
 ): SignInRequest {
   const signIn = companySignIn(parts.signIns, provider);
@@ -191,6 +191,7 @@ function companyRequest(
     isAutomatic,
     isUnattended: false,
     starter,
+    starters,
     signInId: signIn?.id,
     account: signIn?.account,
   };
@@ -222,6 +223,13 @@ async function visitUnattended(
   return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
     storeUnattended(parts, context, { record, answer }, signal),
   );
+}
+
+/** With what the automatic sign-ins would ask for that it serves too; not with those for one app alone. */
+function scopeOfAll(request: SignInRequest, destination: Destination): string[] | undefined {
+  const all = [request, ...(request.waiting ?? []).filter(({ onlyFor }) => onlyFor === undefined)];
+  const scope = union(...all.map((one) => scopeFor(one, destination) ?? []));
+  return scope.length === 0 ? undefined : scope;
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {

@@ -37,6 +37,8 @@ export interface SignInRequest extends SignInDetails {
   readonly signInId?: string;
   /** The one app that its tokens are for, because this server can't narrow by a refresh. Absent: all apps. */
   readonly onlyFor?: string | undefined;
+  /** Automatic sign-ins that this one serves too: it asks for their scopes. */
+  readonly waiting?: readonly SignInRequest[];
   /** The last sign-in there came back as another account. */
   readonly isChoosing?: boolean;
 }

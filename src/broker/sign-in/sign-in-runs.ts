@@ -3,7 +3,8 @@
  *
  * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if an app still waits for it
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
- * next one waits. While the user signs in, none opens for that endpoint and account, and one that has is withdrawn.
+ * next one waits. While the user signs in, no automatic page is open for that endpoint and account: the user's sign-in
+ * withdraws it, asks for its scopes too, and its request looks again afterwards.
  */
 import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
@@ -13,23 +14,27 @@ import { isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
 import { PageQueue } from './page-queue.ts';
-import { SharedWork } from '../../base/shared-work.ts';
+import { SharedWork, type Start } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
 import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { PageQuestion } from '../approval-requests/question.ts';
-import { isStartedBy } from '../approval-requests/starter.ts';
 
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
 type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
+
+interface UnderWay {
+  readonly key: string;
+  readonly request: SignInRequest;
+  readonly withdraw: () => void;
+  /** Ends without an error. */
+  readonly over: Promise<unknown>;
+}
 
 export class SignInRuns {
   readonly #parts: BrokerParts;
   readonly #runs = new SharedWork<SignIn>();
   readonly pages: PageQueue;
-  /** Automatic sign-ins that end when the user signs in, by endpoint and account. `run`: the user may join it. */
-  readonly #automatic = new Map<string, { readonly end: AbortController; readonly run?: string }>();
-  /** The user's sign-ins under way, by endpoint and account; each ends without an error. */
-  readonly #userSignIns = new Map<string, Promise<unknown>>();
+  readonly #underWay = new Set<UnderWay>();
   /** Endpoints whose last sign-in came back as another account than was meant. */
   readonly #wrongAccount = new Set<string>();
 
@@ -58,123 +63,115 @@ export class SignInRuns {
 
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the sign-in again. */
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<SignIn> {
-    const { endpoint, account, isUnattended } = asked;
-    const underWay = (label?: string) => this.#userSignIns.get(keyOf(endpoint, label));
-    const byUser = underWay(account) ?? underWay();
-    if (byUser && !isUnattended) {
-      await untilAborted(byUser, caller);
-      throw notNeeded(endpoint);
-    }
     const request = { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } } as const;
-    const run = keyOfAutomatic(asked);
-    return this.#runs.join(run, (signal, isAwaited) => this.#inTurn(run, request, signal, isAwaited), caller);
-  }
-
-  async #inTurn(
-    run: string,
-    request: SignInRequest,
-    signal: AbortSignal,
-    isAwaited: () => boolean,
-  ): Promise<SignIn> {
-    const { endpoint, account, onlyFor } = request;
-    const key = keyOf(endpoint, account);
-    const own = { end: new AbortController(), run: onlyFor === undefined ? run : undefined };
-    this.#automatic.set(key, own);
-    const either = AbortSignal.any([signal, own.end.signal]);
-    const turn: OnPage = (work) =>
-      this.pages.run(
-        endpoint,
-        either,
-        (opened, closed) => {
-          if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
-          return work(opened, closed);
-        },
-        // The user can do nothing about a scope that an app mistyped, and the step-ups are bounded.
-        (error) => !(request.isStepUp && error instanceof ScopeRefused),
-      );
-    try {
-      return await this.#signIn(request, turn, either);
-    } finally {
-      if (this.#automatic.get(key) === own) this.#automatic.delete(key);
+    const byUser = this.#alike(asked).find((one) => !one.request.isAutomatic);
+    if (byUser && !asked.isUnattended) {
+      await untilAborted(byUser.over, caller);
+      throw notNeeded(asked.endpoint);
     }
+    const key = keyOfAutomatic(asked);
+    const start: Start<SignIn> = (...run) => this.#start(key, request, ...run);
+    return this.#runs.join(key, start, caller);
   }
 
   /**
    * On purpose: no turn to wait for. While the Keyturn app runs, a sign-in belongs to who started it: nobody joins
-   * another's, because only its starter gets its address. Elsewhere equal requests share one, and one that names neither
-   * scopes nor an issuer joins the open page of an app.
+   * another's, because only its starter gets its address. Elsewhere equal requests share one.
    */
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<SignIn> {
     // Two spellings of one endpoint are one sign-in.
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isKeyturnApp ? plain : { ...plain, starter: undefined };
-    const own = `user ${JSON.stringify(shared)}`;
-    const open = this.#pageOf(asked);
-    const forApp =
-      open?.starter?.by === 'app' && this.#automatic.get(keyOf(open.endpoint, open.account))?.run;
-    const key = forApp || own;
-    const page = this.#runs.has(key) ? open : undefined;
+    const key = `user ${JSON.stringify(shared)}`;
+    const joined = this.#runs.has(key) ? [...this.#underWay].findLast((one) => one.key === key) : undefined;
+    const page = joined && this.#pageOf(joined.request);
     // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
     if (isNewClient || (page?.ifForgotten === 'register' && !this.#runs.isAwaited(key))) page?.showsError();
-    const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
-    const start = (signal: AbortSignal): Promise<SignIn> => this.#noted(request, signal);
-    const isJoining = this.#runs.has(key);
-    const run = this.#runs.join(key, start, caller);
-    // The page of an app there shows an error too: its request goes on with what the user's sign-in brings.
-    if (isNewClient) this.#endAutomatic(asked);
-    return run.catch((error: unknown) => {
-      const isOver = error instanceof PageTimedOut || (forApp && reasonOf(error) === 'conflict');
+    if (asked.starter) joined?.request.starters?.add(asked.starter);
+    if (joined) this.#parts.approvalRequests.changed();
+    const start: Start<SignIn> = (...run) => this.#start(key, this.#takeOver(asked), ...run);
+    return this.#runs.join(key, start, caller).catch((error: unknown) => {
       // The other caller's page is over: this caller gets a new page.
-      if (isJoining && isOver) return this.#runs.join(own, start, caller);
+      if (joined && error instanceof PageTimedOut) return this.#runs.join(key, start, caller);
       throw error;
     });
   }
 
-  #noted(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
-    const key = keyOf(request.endpoint, request.account);
-    const run = this.#atOnce(request, signal);
-    const own = run
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#userSignIns.get(key) === own) this.#userSignIns.delete(key);
-      });
-    this.#userSignIns.set(key, own);
+  /** Who names no account takes the one that an app waits for; who names scopes gets no others. */
+  #takeOver(asked: UserSignIn): SignInRequest {
+    const [first] = this.#waiting(asked);
+    const { account, signInId } = (asked.account === undefined && first?.request) || asked;
+    const waiting = this.#waiting({ ...asked, account });
+    for (const { withdraw } of waiting) withdraw();
+    return {
+      ...asked,
+      account,
+      signInId,
+      starters: new Set(asked.starter ? [asked.starter] : []),
+      waiting: asked.scope === undefined ? waiting.map((one) => one.request) : [],
+      isAutomatic: false,
+      isUnattended: false,
+    };
+  }
+
+  async #start(
+    key: string,
+    request: SignInRequest,
+    signal: AbortSignal,
+    isAwaited: () => boolean,
+  ): Promise<SignIn> {
+    const end = new AbortController();
+    const either = AbortSignal.any([signal, end.signal]);
+    const onPage: OnPage = (work) =>
+      request.isAutomatic ? this.#inTurn(request, either, isAwaited, work) : work(nothing, nothing);
+    const run = this.#signIn(request, onPage, either);
+    const underWay: UnderWay = {
+      key,
+      request,
+      withdraw: () => end.abort(notNeeded(request.endpoint)),
+      over: run.catch(nothing).finally(() => this.#underWay.delete(underWay)),
+    };
+    this.#underWay.add(underWay);
     return run;
   }
 
-  #endAutomatic({ endpoint, account }: Pick<SignInRequest, 'endpoint' | 'account'>): void {
-    this.#automatic.get(keyOf(endpoint, account))?.end.abort(notNeeded(endpoint));
+  #inTurn(
+    { endpoint, isStepUp }: SignInRequest,
+    signal: AbortSignal,
+    isAwaited: () => boolean,
+    work: Parameters<OnPage>[0],
+  ): Promise<SignIn> {
+    return this.pages.run(
+      endpoint,
+      signal,
+      (opened, closed) => {
+        if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
+        return work(opened, closed);
+      },
+      // The user can do nothing about a scope that an app mistyped, and the step-ups are bounded.
+      (error) => !(isStepUp && error instanceof ScopeRefused),
+    );
   }
 
-  #pageOf(asked: UserSignIn): PageQuestion | undefined {
-    const { endpoint, query = '', account, method, starter } = asked;
-    const { isKeyturnApp, approvalRequests } = this.#parts;
-    const isSame = (page: PageQuestion): boolean => {
-      if (isKeyturnApp || page.starter?.by !== 'app') {
-        const isOwn = starter?.by === 'command' && isStartedBy(page, starter.connection);
-        return page.account === account && (isOwn || !isKeyturnApp);
-      }
-      const { isNewClient, scope, issuer } = asked;
-      if (isNewClient || scope || issuer !== undefined) return false;
-      // Who names no account takes the one that the app waits for.
-      return account === undefined || page.account === account;
-    };
-    return approvalRequests
+  /** What may be for the same account. */
+  #alike({ endpoint, account }: Pick<SignInRequest, 'endpoint' | 'account'>): UnderWay[] {
+    return [...this.#underWay].filter(
+      ({ request }) =>
+        request.endpoint === endpoint &&
+        (request.account === account || request.account === undefined || account === undefined),
+    );
+  }
+
+  /** Automatic sign-ins that have a page, or will have one. */
+  #waiting(asked: Pick<SignInRequest, 'endpoint' | 'account'>): UnderWay[] {
+    return this.#alike(asked).filter(({ request }) => request.isAutomatic && !request.isUnattended);
+  }
+
+  #pageOf({ endpoint, starters }: SignInRequest): PageQuestion | undefined {
+    return this.#parts.approvalRequests
       .list()
       .flatMap(({ question }) => (question.kind === 'signIn' ? [question] : []))
-      .find(
-        (page) =>
-          page.endpoint === endpoint &&
-          (page.query ?? '') === query &&
-          (page.startUrl !== undefined) === (method === 'browser') &&
-          isSame(page),
-      );
-  }
-
-  async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
-    const signIn = await this.#signIn(request, (work) => work(nothing, nothing), signal);
-    for (const account of [undefined, signIn.account]) this.#endAutomatic({ ...request, account });
-    return signIn;
+      .find((page) => page.endpoint === endpoint && page.starters === starters);
   }
 
   /** After another account the next page asks which one is meant; once, since a server may fail on that. */
@@ -209,8 +206,6 @@ function isMeant({ signInId, account }: SignInRequest, signIn: SignIn): boolean 
 
 const nothing = (): void => undefined;
 
-const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;
-
 function notNeeded(endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
     hint: 'Ask again: the newer state is used.',
@@ -220,5 +215,5 @@ function notNeeded(endpoint: string): KeyturnError {
 /** An app that may ask the user doesn't share the refusal of one that may not. */
 function keyOfAutomatic({ endpoint, query = '', account, ...asked }: AutomaticSignIn): string {
   const { isUnattended, signInId = '', onlyFor = '' } = asked;
-  return `${isUnattended ? 'unattended' : 'attended'} ${signInId} ${onlyFor} ${keyOf(endpoint + query, account)}`;
+  return `${isUnattended ? 'unattended' : 'attended'} ${signInId} ${onlyFor} ${endpoint}${query} ${account ?? ''}`;
 }

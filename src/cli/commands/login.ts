@@ -58,7 +58,7 @@ export const command = defineCommand(
     },
     about: 'Sign in to an MCP server. Opens your browser, and prints the address too.',
     notes: [
-      'A login joins an equal sign-in that waits, an app’s too. With --new-client both continue on a page of the new client.',
+      'A login serves apps that wait, and without --scope adds their scopes. Equal logins share a page, with --new-client a new one.',
       "--device and --paste are for machines that your browser can't reach, over ssh for example.",
     ],
     examples: [
@@ -131,9 +131,8 @@ async function startSignIn(connection: Connection, request: ParamsOf<'signIn.sta
 /** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
 async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
-  const { resource, account, method = 'browser', scope, issuer } = request;
-  const isNarrower = scope !== undefined || issuer !== undefined;
-  const { earlier, joined } = await questionsBefore(connection, { resource, account, method, isNarrower });
+  const { resource, method } = request;
+  const earlier = await questionsBefore(connection);
   const onPage = (id: string): void => {
     // A second page replaces the first, e.g. after the server had forgotten our registration.
     reading?.abort();
@@ -144,8 +143,6 @@ async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'
   // A failure to show the question must not end the sign-in.
   const own = {
     earlier,
-    // Its page is over at once where this login wants a new client.
-    joined: request.newClient ? undefined : joined,
     onPage: method === 'paste' ? onPage : undefined,
   };
   watchQuestions(connection, { resource }, own).catch(() => undefined);

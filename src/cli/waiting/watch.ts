@@ -17,10 +17,8 @@ import { say } from '../terminal/output.ts';
 
 /** A sign-in that the user starts here, on purpose. */
 export interface OwnLogin {
-  /** Ids of the questions that were open before: another request's, which this terminal is not about. */
+  /** Ids of the questions that were open before: another request's, unless this sign-in joined it. */
   readonly earlier: ReadonlySet<string>;
-  /** Of these, the sign-in that this one waits along with. */
-  readonly joined?: string | undefined;
   /** Called with the id of the sign-in's page once it was shown; absent where the browser is here. */
   readonly onPage?: ((id: string) => void) | undefined;
 }
@@ -42,7 +40,7 @@ export async function watchQuestions(
   own?: OwnLogin,
 ): Promise<void> {
   const { resource } = asked;
-  const shown = new Set<string>(own?.earlier);
+  const shown = new Set<string>();
   const told = new Set<string>();
   const said = new Set<string>();
   const byTerminal = new Map<string, Promise<boolean>>();
@@ -61,24 +59,22 @@ export async function watchQuestions(
       said.add(line);
     }
   };
-  if (own?.joined !== undefined) shown.delete(own.joined);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
       const { id, kind, app } = question;
+      const isSignIn = kind === 'signIn' || kind === 'device';
+      const isEarlier = own?.earlier.has(id) === true;
       if (told.has(id)) await tellNews(question);
       if (shown.has(id) || URL.parse(question.resource ?? '')?.origin !== origin) continue;
       if (kind === 'allow' && !isAbout(question, asked)) continue;
+      if (own && (isSignIn ? !question.own : isEarlier)) continue;
       shown.add(id);
-      const isSignIn = kind === 'signIn' || kind === 'device';
-      // One that somebody else started in the meantime.
-      if (own && isSignIn && question.url === undefined) continue;
       if (!own && isSignIn && !(await isNeeded(connection, question, asked))) {
         shown.delete(id);
         continue;
       }
-      if (id === own?.joined)
-        say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
+      if (isEarlier) say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
       const isKeyturnApp = connection.capabilities.includes(appCapability);
       tell(question, own, isKeyturnApp);
@@ -146,38 +142,9 @@ function isSameEndpoint(shown: string | undefined, resource: string): boolean {
   return shown !== undefined && endpointOf(shown, policy) === endpointOf(resource, policy);
 }
 
-/** What a sign-in is for. */
-interface SignIn {
-  readonly resource: string;
-  readonly account: string | undefined;
-  readonly method: 'browser' | 'paste' | 'device';
-  /** It names scopes or an issuer: the page of an app doesn't. */
-  readonly isNarrower: boolean;
-}
-
-/** Ids of what waits for the user at this moment; `joined`: the sign-in that an equal one joins. */
-export async function questionsBefore(
-  connection: WatchedConnection,
-  signIn: SignIn,
-): Promise<Pick<OwnLogin, 'earlier' | 'joined'>> {
-  const open = await openQuestions(connection);
-  const earlier = new Set(open.map((question) => question.id));
-  // While the Keyturn app runs, nobody joins the sign-in of another command.
-  if (connection.capabilities.includes(appCapability)) return { earlier };
-  const joined = open.find((question) => isEqual(question, signIn));
-  return { earlier, joined: joined?.id };
-}
-
-function isEqual(question: Question, { resource, account = '', method, isNarrower }: SignIn): boolean {
-  const isBrowser = question.startUrl !== undefined;
-  const isForApp = question.startedBy === 'app';
-  return (
-    question.kind === (method === 'device' ? 'device' : 'signIn') &&
-    !(isForApp && isNarrower) &&
-    isSameEndpoint(question.resource, resource) &&
-    ((question.account ?? '') === account || (isForApp && account === '')) &&
-    (method === 'device' || isBrowser === (method === 'browser'))
-  );
+/** Ids of what waits for the user at this moment. */
+export async function questionsBefore(connection: WatchedConnection): Promise<ReadonlySet<string>> {
+  return new Set((await openQuestions(connection)).map(({ id }) => id));
 }
 
 /** `isKeyturnApp`: the broker is the app, whose window has the card, and opens the page after a click. */

@@ -18,11 +18,14 @@ export interface SignInAccess {
    * opened. True for questions that have no address.
    */
   mayFinish(caller: Caller, question: Question): boolean;
+  /** Whether this caller started the sign-in, or joined it. */
+  isOwn(caller: Caller, question: Question): boolean;
 }
 
 export const windowAccess: SignInAccess = {
   starterOf: () => ({ by: 'window' }),
   mayFinish: () => true,
+  isOwn: () => false,
 };
 
 /** `isKeyturnApp`: whether a user sits at windows of the broker's own. */
@@ -34,13 +37,16 @@ export function socketAccess(isKeyturnApp: () => boolean): SignInAccess {
     numbers.set(caller, number);
     return number;
   };
+  const isOwn = (caller: Caller, question: Question): boolean =>
+    isSignIn(question) && isStartedBy(question, numberOf(caller));
   return {
+    isOwn,
     starterOf: (caller) => ({ by: 'command', connection: numberOf(caller) }),
     mayFinish: (caller, question) => {
       if (!isKeyturnApp()) return true;
       // Some server's own sign-in may lie behind it.
       if (question.kind === 'url') return false;
-      return !isSignIn(question) || isStartedBy(question, numberOf(caller));
+      return !isSignIn(question) || isOwn(caller, question);
     },
   };
 }

@@ -22,9 +22,10 @@ import type { Handlers } from './services.ts';
 
 export const requestMethods = {
   'request.list': ({ broker, signIns }, caller) => ({
-    requests: broker.parts.approvalRequests
-      .list()
-      .map((open) => approvalRequestAnswer(open, signIns.mayFinish(caller, open.question))),
+    requests: broker.parts.approvalRequests.list().map((open) => ({
+      ...approvalRequestAnswer(open, signIns.mayFinish(caller, open.question)),
+      own: signIns.isOwn(caller, open.question) || undefined,
+    })),
   }),
 
   'request.answer': ({ broker }, _caller, { id, answer, scope, duration, account }) => {

@@ -1,6 +1,7 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, queued, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { bound } from '../../vault/doubles.ts';
@@ -17,17 +18,17 @@ async function allowed(): Promise<Rig> {
 }
 
 /** How a connection to a page's redirect URI ends. */
-function tryRedirect(page: string | undefined): Promise<string> {
+function tryRedirect(page: string | undefined): Promise<unknown> {
   return tryConnect(new URL(page ?? '').searchParams.get('redirect_uri') ?? '');
 }
 
-async function tryConnect(redirectUri: string): Promise<string> {
+async function tryConnect(redirectUri: string): Promise<unknown> {
   const { port, hostname } = new URL(redirectUri);
   const socket = connect(Number(port), hostname);
-  const { promise, resolve } = Promise.withResolvers<string>();
-  socket.once('connect', () => resolve('connected'));
-  socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.name));
-  const outcome = await promise;
+  const outcome = await once(socket, 'connect').then(
+    () => 'connected',
+    ({ code }) => code as unknown,
+  );
   socket.destroy();
   return outcome;
 }
@@ -160,20 +161,18 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBe('access-1');
   });
 
-  it('no sign-in page is opened when the vault could not keep what it brings', async () => {
+  it('is not opened when the vault could not keep what it brings, and keeps nothing when it refuses', async () => {
     const rig = await allowed();
-    rig.vault.failing.add('probe');
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
-    expect(rig.pages).toEqual([]);
-    expect(rig.fetched).toEqual([]);
-  });
-
-  it('a sign-in keeps nothing when the vault refuses what it brought', async () => {
-    const rig = await allowed();
-    rig.vault.failing.add('set');
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
-    expect(rig.parts.signIns.all()).toEqual([]);
-    rig.vault.failing.clear();
+    for (const [failing, pages] of [
+      ['probe', 0],
+      ['set', 1],
+    ] as const) {
+      rig.vault.failing.add(failing);
+      expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+      expect([rig.pages.length, rig.fetched.length > 0]).toEqual([pages, pages > 0]);
+      expect(rig.parts.signIns.all()).toEqual([]);
+      rig.vault.failing.clear();
+    }
     await rig.login();
     expect(rig.signIn().state).toEqual({ kind: 'active' });
   });
@@ -215,6 +214,23 @@ describe('two servers', () => {
     expect(await second).toMatchObject({ reason: 'consent_required' });
     expect(rig.pages).toHaveLength(1);
   });
+
+  it('PROMISE-5: no page opens that the user’s sign-in there overtook in the queue', async () => {
+    const { server, rig, answer } = await pair();
+    const program = new AbortController();
+    void refusal(rig.ask({ signal: program.signal }));
+    await rig.question('signIn');
+    const second = rig.ask({ resource: server.other });
+    await queued(rig);
+    const login = rig.login({ resource: server.other });
+    await vi.waitFor(() => expect(rig.pages).toHaveLength(2));
+    program.abort();
+    await turnOfEvents();
+    answer();
+    await login;
+    expect((await second).resource).toBe(server.other);
+    expect(rig.pages).toHaveLength(2);
+  });
 });
 
 describe('a sign-in that the user starts', () => {
@@ -239,19 +255,26 @@ describe('a sign-in that the user starts', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('is one with what an app waits for, whichever came first', async () => {
-    for (const order of [['ask', 'login'] as const, ['login', 'ask'] as const]) {
+  it('PROMISE-5: is one with what an app waits for, whichever came first', async () => {
+    for (const steps of ['ask login', 'login ask', 'ask+login', 'ask other login', 'ask never login']) {
       const rig = await allowed();
       rig.person.isThere = false;
+      const resource = `${rig.endpoint}?a=1`;
+      const hasUnattended = steps.includes('never');
+      vi.spyOn(rig.parts.registrations, 'hasUnattended').mockReturnValue(hasUnattended);
       const done: Promise<unknown>[] = [];
-      for (const step of order) {
-        done.push(rig[step]());
+      for (const step of steps.split(' ')) {
+        if (step === 'never') await refusal(rig.ask({ interaction: 'never', resource }));
+        else if (step === 'other') done.push(rig.ask());
+        else for (const each of step.split('+')) done.push(rig[each as 'ask' | 'login']({ resource }));
         await rig.question('signIn');
+        await turnOfEvents();
       }
-      await turnOfEvents();
-      await world.signIn(rig.pages[0] ?? '');
+      await vi.waitFor(() => expect(rig.parts.approvalRequests.list()).toHaveLength(1));
+      await world.signIn(rig.pages.at(-1) ?? '');
       await Promise.all(done);
-      expect(rig.pages, order[0]).toHaveLength(1);
+      expect(rig.parts.approvalRequests.list(), steps).toEqual([]);
+      expect(rig.pages.length, steps).toBe(steps.startsWith('ask ') ? 2 : 1);
     }
   });
 });

@@ -1,6 +1,6 @@
 /** Which questions a waiting command shows: those that its own request waits for. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { questionsBefore, watchQuestions } from '../../../src/cli/waiting/watch.ts';
+import { watchQuestions } from '../../../src/cli/waiting/watch.ts';
 
 const origin = 'https://notes.example';
 
@@ -28,24 +28,9 @@ describe('a login', () => {
     app: '',
     resource,
     issuer: origin,
-    startedBy: 'command',
     url: `${origin}/authorize`,
     startUrl: 'http://127.0.0.1:1/x',
   };
-  const signIn = { resource, account: undefined, method: 'browser', isNarrower: false } as const;
-
-  it('shows the page of an equal sign-in that waits, and the way past an error there', async () => {
-    const broker = brokerWith(
-      { id: 'aaaaaaaa', ...waiting },
-      { id: 'bbbbbbbb', ...waiting, account: 'work' },
-    );
-    const before = await questionsBefore(broker, signIn);
-    expect(before.joined).toBe('aaaaaaaa');
-    await watchQuestions(broker, { resource }, before);
-    expect(stderr).toContain('waits already');
-    expect(stderr.match(/https:\S+authorize/g)).toHaveLength(1);
-    expect(stderr).toContain(`keyturn login ${resource} --new-client`);
-  });
 
   it('is told the way without a browser only if none was found, here or by the broker', async () => {
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -73,7 +58,11 @@ describe('a login', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const browserError = 'No browser was opened.';
     const login = async (question: object): Promise<void> =>
-      watchQuestions(brokerWith({ id: 'a', ...waiting, ...question }), { resource }, { earlier: new Set() });
+      watchQuestions(
+        brokerWith({ id: 'a', ...waiting, own: true, ...question }),
+        { resource },
+        { earlier: new Set() },
+      );
     for (const [browser, isTold] of [
       ['true', false],
       [undefined, true],
@@ -85,17 +74,6 @@ describe('a login', () => {
       await login({ browserError });
       expect(stderr.includes(browserError), browser).toBe(isTold);
     }
-  });
-
-  it('joins an app’s if it names no more, none of another way and, while the app runs, nobody’s', async () => {
-    const { startUrl: _none, ...elsewhere } = waiting;
-    const forApp = { id: 'aaaaaaaa', ...waiting, startedBy: 'app', account: 'work' };
-    const broker = brokerWith(forApp, { id: 'bbbbbbbb', ...elsewhere });
-    expect((await questionsBefore(broker, signIn)).joined).toBe('aaaaaaaa');
-    for (const other of [{ account: 'home' }, { isNarrower: true }])
-      expect((await questionsBefore(broker, { ...signIn, ...other })).joined).toBeUndefined();
-    const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['keyturn-app'] };
-    expect((await questionsBefore(desk, signIn)).joined).toBeUndefined();
   });
 });
 
@@ -135,35 +113,26 @@ describe('a command that waits for a permission', () => {
     ]);
   });
 
-  it('is told that a sign-in on another device is under way, without its code', async () => {
-    const broker = brokerWith({ id: 'bbb', kind: 'device', resource: origin, issuer: origin, code: 'AB-CD' });
-    await watchQuestions(broker, { resource: origin });
-    expect(stderr).toContain('waiting for the sign-in at notes.example on another device');
-    expect(stderr).not.toContain('AB-CD');
-  });
-
-  it('shows its own question, not one about the whole server or another part of it', async () => {
-    const broker = brokerWith(
-      { id: 'aaaaaaaa', resource: origin },
-      { id: 'bbbbbbbb', resource: `${origin}/mcp` },
-      { id: 'cccccccc', resource: `${origin}/mcp/inner` },
-    );
-    await watchQuestions(broker, { resource: `${origin}/mcp/` });
-    expect(stderr.match(/keyturn request approve \w+/g)).toEqual(['keyturn request approve bbbbbbbb']);
-  });
-
-  it('shows none that names more scopes than it asked for, unless it is its own', async () => {
+  it('shows its own question, not one about another part of the server or, if not its own, more scopes', async () => {
     const resource = `${origin}/mcp`;
+    const scoped = [
+      { id: 'd', resource, scope: 'read write' },
+      { id: 'e', resource, scope: 'read' },
+      { id: 'f', resource, scope: 'read list', appProcess: { pid: process.pid } },
+    ];
     const broker = brokerWith(
-      { id: 'aaaaaaaa', resource, scope: 'read write' },
-      { id: 'bbbbbbbb', resource },
-      { id: 'cccccccc', resource, scope: 'read' },
-      { id: 'dddddddd', resource, scope: 'read list', appProcess: { pid: process.pid } },
+      { id: 'a', resource: origin },
+      { id: 'b', resource },
+      { id: 'c', resource: `${resource}/inner` },
+      ...scoped,
     );
-    await watchQuestions(broker, { resource, scope: 'read' });
-    expect(stderr.match(/keyturn request approve \w+/g)).toEqual([
-      'keyturn request approve cccccccc',
-      'keyturn request approve dddddddd',
-    ]);
+    for (const [scope, ids] of [
+      [undefined, 'bdef'],
+      ['read', 'ef'],
+    ] as const) {
+      stderr = '';
+      await watchQuestions(broker, { resource: `${resource}/`, scope });
+      expect(stderr.match(/(?<=request approve )\w/g)?.join('')).toBe(ids);
+    }
   });
 });

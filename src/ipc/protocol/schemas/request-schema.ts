@@ -156,6 +156,8 @@ export const approvalRequest = z.object({
   stateless: z.string().max(maxLength.id).optional(),
   /** Of a sign-in: a request of an app, a command, or a window. */
   startedBy: z.literal(['app', 'command', 'window']).optional(),
+  /** Of a sign-in: this connection started it, or joined it. */
+  own: z.literal(true).optional(),
   /**
    * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` while the
    * Keyturn app runs: for the windows only, `server` has its origin.
