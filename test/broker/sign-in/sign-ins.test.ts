@@ -25,12 +25,8 @@ function tryRedirect(page: string | undefined): Promise<unknown> {
 async function tryConnect(redirectUri: string): Promise<unknown> {
   const { port, hostname } = new URL(redirectUri);
   const socket = connect(Number(port), hostname);
-  const outcome = await once(socket, 'connect').then(
-    () => 'connected',
-    ({ code }) => code as unknown,
-  );
-  socket.destroy();
-  return outcome;
+  const connected = once(socket, 'connect').then(() => 'connected');
+  return connected.catch(({ code }) => code as unknown).finally(() => socket.destroy());
 }
 
 it('a request that comes while tokens are stored joins the sign-in: one page', async () => {
@@ -260,8 +256,7 @@ describe('a sign-in that the user starts', () => {
       const rig = await allowed();
       rig.person.isThere = false;
       const resource = `${rig.endpoint}?a=1`;
-      const hasUnattended = steps.includes('never');
-      vi.spyOn(rig.parts.registrations, 'hasUnattended').mockReturnValue(hasUnattended);
+      vi.spyOn(rig.parts.registrations, 'hasUnattended').mockReturnValue(steps.includes('never'));
       const done: Promise<unknown>[] = [];
       for (const step of steps.split(' ')) {
         if (step === 'never') await refusal(rig.ask({ interaction: 'never', resource }));
