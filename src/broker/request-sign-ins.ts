@@ -220,7 +220,7 @@ export class RequestSignIns {
         account,
         allowedScope: permission.scope && union(permission.scope, scope),
         ...hintOf(request, permission),
-        isUnattended: request.interaction === 'never',
+        mayNotAsk: request.interaction === 'never',
         signInId: signIn?.id,
         onlyFor: noted.onlyFor ?? (signIn && !isShared(signIn) ? request.appId : undefined),
       },

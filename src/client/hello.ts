@@ -82,7 +82,7 @@ async function inTime<T>(channel: Channel, answer: Promise<T>, after: After): Pr
 
 /** As where nobody listens: a broker that is started now listens elsewhere. */
 function otherHome(): Unreachable {
-  return new Unreachable('broker_unreachable', 'the broker there has another home: this is a copy of it', {
+  return new Unreachable('broker_unreachable', 'the broker there runs on another copy of this home', {
     hint: startHint,
   });
 }

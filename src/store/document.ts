@@ -3,7 +3,7 @@
  *
  * The vault's item `newest` has number and id of the newest document, so an older copy is refused. A change:
  *
- *   1. read `newest`: it must be ours           if this fails: giving is refused, taking away goes on
+ *   1. read `newest`                            if this fails: giving is refused, taking away goes on
  *   2. what takes away takes effect in memory   (at once, before its turn)
  *   3. replace the file                         after a crash here, the next start accepts the new file
  *   4. set `newest`                             if this fails: the change is in effect, and the number is owed
@@ -11,9 +11,9 @@
  *
  * Invariants: nothing decides before the document is verified; it can be listed before. A document that is refused is
  * never replaced. All changes that wait share one write. While the number is owed, only taking away is accepted, and
- * replaces the same number. If the file can't be written, what takes away holds until the broker ends, and the vault notes
- * that the next start begins paused (`held`), until something is given. If another broker has set `newest`, nothing
- * decides any more.
+ * replaces the same number. If the file can't be written, what takes away holds until the broker ends, and the vault
+ * notes that the next start begins paused (`held`), until something is given. If another broker has set `newest`,
+ * nothing decides any more.
  */
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';
@@ -30,7 +30,7 @@ export interface DocumentParts {
   /** Absolute path of document.json; undefined: the document ends with the broker, as a memory vault does. */
   readonly file: string | undefined;
   readonly place: Place;
-  /** The key of the HMAC. Called once. Throws the vault's errors. */
+  /** The key of the HMAC. Called until it succeeds. Throws the vault's errors. */
   readonly key: () => Promise<KeyObject>;
   readonly numbers: Numbers;
 }
@@ -64,7 +64,8 @@ export class HomeDocument {
   #unsaved: Waiting[] = [];
   #isWriting = false;
   #isHeld = false;
-  isVerified = false;
+  /** The file was verified or refused. */
+  isJudged = false;
 
   constructor(parts: DocumentParts) {
     this.#parts = parts;
@@ -76,7 +77,7 @@ export class HomeDocument {
     this.#lists.set(name, rules);
   }
 
-  /** Runs `step` once after the verification. `step` may change the document. */
+  /** Runs `step` after the verification, and again if one of the steps failed. `step` may change the document. */
   afterwards(step: () => Promise<void>): void {
     this.#afterwards.push(step);
   }
@@ -170,7 +171,7 @@ export class HomeDocument {
    * that a token from memory never waits for the vault. Throws the vault's errors.
    */
   async verify(): Promise<void> {
-    if (this.isVerified) return;
+    if (this.isJudged) return;
     this.#verifying ??= this.#verify().finally(() => (this.#verifying = undefined));
     await this.#verifying;
   }
@@ -219,7 +220,7 @@ export class HomeDocument {
     this.#key ??= await this.#parts.key();
     if (this.#read && !this.#inEffect && !this.#trouble) await this.#judge(this.#read, this.#key);
     if (this.#inEffect) for (const step of this.#afterwards) await step();
-    this.isVerified = true;
+    this.isJudged = true;
   }
 
   async #judge(read: ReadDocument | 'absent', key: KeyObject): Promise<void> {
@@ -253,9 +254,9 @@ export class HomeDocument {
   /** One document for all of these. Throws `file_unreadable`, and that another broker works on a copy. */
   async #write(batch: readonly Waiting[]): Promise<void> {
     const { numbers } = this.#parts;
-    const owed = await this.#ours(numbers.learn()).then(() => undefined, asIs);
-    if (isOtherBroker(owed)) throw owed;
-    const refusal = owed ?? (this.isOwed ? await this.#note().then(() => undefined, asIs) : undefined);
+    const unread = await this.#ours(numbers.learn()).then(() => undefined, asIs);
+    if (isOtherBroker(unread)) throw unread;
+    const refusal = unread ?? (this.isOwed ? await this.#note().then(() => undefined, asIs) : undefined);
     let next = this.state;
     for (const one of batch.filter(({ takes }) => !takes)) next = applied(one, next, refusal);
     const hasGiven = next !== this.state;
@@ -266,8 +267,8 @@ export class HomeDocument {
       const isDurable = await this.#replacedOrHeld(next);
       this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
       // Not by a step of the verification: the pause that follows from it is stored after that.
-      if (hasGiven && this.isVerified) this.#isHeld = false;
-      if (isDurable && owed === undefined) await this.#noteIfPossible();
+      if (hasGiven && this.isJudged) this.#isHeld = false;
+      if (isDurable && unread === undefined) await this.#noteIfPossible();
       this.#inEffect = this.#unsaved.reduce((state, one) => applied(one, state), next);
     }
     for (const { resolve } of batch) resolve();

@@ -52,7 +52,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     noteFailure: () => undefined,
     document: {
       verify: () => broker.parts.document.verify(),
-      isVerified: false,
+      isJudged: false,
       isOwed: false,
       isUnverified: false,
     },

@@ -3,8 +3,8 @@
  * vault.
  *
  * Invariant: the issuer is taken from validated metadata before the browser opens. The document has the name of the new
- * item before anything is asked, and nothing else of a sign-in is stored unless its last step succeeds. The refresh token
- * is in the vault before a record names it.
+ * item before anything is asked, and nothing else of a sign-in is stored unless its last step succeeds. The refresh
+ * token is in the vault before a record names it.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
@@ -75,7 +75,7 @@ async function signInNow(
   const scope = scopeOfAll(request, destination);
   // RFC 8628 §3.1: a sign-in on another device has none of these parameters.
   const options =
-    request.isUnattended || request.method === 'device'
+    request.mayNotAsk || request.method === 'device'
       ? { prompts: [] }
       : await pageOptions(parts, { ...request, server, scope });
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
@@ -91,7 +91,7 @@ async function signInNow(
       // `explain.ts` says it: the next request tries again.
       if (request.signInId !== undefined && needsSomebody(error))
         parts.refresher.failures.refusals.add(request.signInId, error);
-      if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
+      if (!(error instanceof CompanySignInNeeded) || request.mayNotAsk) throw error;
       // Only the user starts again what the user ended.
       if (request.isAutomatic && wasCompanySignInRevoked(parts.signIns, error.provider)) throw error;
       // One sign-in at the company serves all of its servers.
@@ -99,7 +99,7 @@ async function signInNow(
       return visit();
     });
   }
-  if (request.isUnattended) throw needsUser(request.endpoint);
+  if (request.mayNotAsk) throw needsUser(request.endpoint);
   // No client is registered and no page opens if the question about the account could not be asked.
   await parts.approvalRequests.requireAskable();
   refuseMovedClient(parts, destination);
@@ -189,7 +189,7 @@ function companyRequest(
     endpoint: canonicalResource(provider, parts.network(provider)),
     method,
     isAutomatic,
-    isUnattended: false,
+    mayNotAsk: false,
     starter,
     starters,
     signInId: signIn?.id,

@@ -32,7 +32,7 @@ export interface SignInRequest extends SignInDetails {
   /** An app's request started it, not the user. */
   readonly isAutomatic: boolean;
   /** The user may not be asked: only sign-ins that need none are used. */
-  readonly isUnattended: boolean;
+  readonly mayNotAsk: boolean;
   /** The sign-in to renew; absent if there is none. */
   readonly signInId?: string;
   /** The one app that its tokens are for, because this server can't narrow by a refresh. Absent: all apps. */

@@ -2,9 +2,10 @@
  * The sign-ins under way: those that requests start automatically, and those that the user starts.
  *
  * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if an app still waits for it
- * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
- * next one waits. While the user signs in, no automatic page is open for that endpoint and account: the user's sign-in
- * withdraws it, asks for its scopes too, and its request looks again afterwards.
+ * and may still reach the endpoint. After a failed page none opens for its endpoint until the user acts. After a page
+ * that all its apps left, the endpoint's next one waits. While the user signs in, no automatic page is open for that
+ * endpoint and account: the user's sign-in replaces it, asks for its scopes too unless it names its own, and its
+ * request looks again afterwards.
  */
 import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
@@ -20,7 +21,7 @@ import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { PageQuestion } from '../approval-requests/question.ts';
 
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
-type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
+type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'mayNotAsk' | 'isChoosing'>;
 
 interface UnderWay {
   readonly key: string;
@@ -65,7 +66,7 @@ export class SignInRuns {
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<SignIn> {
     const request = { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } } as const;
     const byUser = this.#alike(asked).find((one) => !one.request.isAutomatic);
-    if (byUser && !asked.isUnattended) {
+    if (byUser && !asked.mayNotAsk) {
       await untilAborted(byUser.over, caller);
       throw notNeeded(asked.endpoint);
     }
@@ -85,7 +86,8 @@ export class SignInRuns {
     const key = `user ${JSON.stringify(shared)}`;
     const joined = this.#runs.has(key) ? [...this.#underWay].findLast((one) => one.key === key) : undefined;
     const page = joined && this.#pageOf(joined.request);
-    // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
+    // A user who wants a new client has seen the open page. If nobody waits for it any more, it may have shown an
+    // error.
     if (isNewClient || (page?.ifForgotten === 'register' && !this.#runs.isAwaited(key))) page?.showsError();
     if (asked.starter) joined?.request.starters?.add(asked.starter);
     if (joined) this.#parts.approvalRequests.changed();
@@ -110,7 +112,7 @@ export class SignInRuns {
       starters: new Set(asked.starter ? [asked.starter] : []),
       waiting: asked.scope === undefined ? waiting.map((one) => one.request) : [],
       isAutomatic: false,
-      isUnattended: false,
+      mayNotAsk: false,
     };
   }
 
@@ -164,7 +166,7 @@ export class SignInRuns {
 
   /** Automatic sign-ins that have a page, or will have one. */
   #waiting(asked: Pick<SignInRequest, 'endpoint' | 'account'>): UnderWay[] {
-    return this.#alike(asked).filter(({ request }) => request.isAutomatic && !request.isUnattended);
+    return this.#alike(asked).filter(({ request }) => request.isAutomatic && !request.mayNotAsk);
   }
 
   #pageOf({ endpoint, starters }: SignInRequest): PageQuestion | undefined {
@@ -214,6 +216,6 @@ function notNeeded(endpoint: string): KeyturnError {
 
 /** An app that may ask the user doesn't share the refusal of one that may not. */
 function keyOfAutomatic({ endpoint, query = '', account, ...asked }: AutomaticSignIn): string {
-  const { isUnattended, signInId = '', onlyFor = '' } = asked;
-  return `${isUnattended ? 'unattended' : 'attended'} ${signInId} ${onlyFor} ${endpoint}${query} ${account ?? ''}`;
+  const { mayNotAsk, signInId = '', onlyFor = '' } = asked;
+  return `${mayNotAsk ? 'silent' : 'asking'} ${signInId} ${onlyFor} ${endpoint}${query} ${account ?? ''}`;
 }

@@ -244,11 +244,11 @@ async function togetherWords(
     ? keyNamed(resource, (await call(owner, 'apiKey.list', {})).apiKeys)
     : question.apiKey;
   const accounts = key || account !== undefined ? [] : await accountsAt(owner, endpoint);
-  const gives = key ? 'apiKey' : isPairing && accounts.length > 1 ? 'pairing' : 'token';
+  const gives = key ? 'apiKey' : isPairing && accounts.length > 1 ? 'nothing' : 'token';
   const what = key
     ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords({ account: named, scope })}`;
-  const all = [...(isPairing ? ['be paired'] : []), ...(gives === 'pairing' ? [] : [what])].join(', and ');
+  const all = [...(isPairing ? ['be paired'] : []), ...(gives === 'nothing' ? [] : [what])].join(', and ');
   const others = isPairing ? [] : accounts.filter((one) => one !== named).map(quoted);
   const note = others.length === 0 ? '' : ` Your other accounts there: ${others.join(', ')} (--account).`;
   const decided = await decidedNames(owner, endpoint, key !== undefined);

@@ -1,8 +1,9 @@
 /**
  * Questions at this terminal about the entries of one server and account.
  *
- * Invariant: one is open at a time, and the first answer is the answer to all of them; but a yes gives no more than its
- * question named, and a no takes nothing from an earlier yes. One that was answered elsewhere ends, and answers no other.
+ * Invariant: one is asked at a time, and the first answer is the answer to all of them; but a yes gives no more than
+ * its question named, and a no takes nothing from an earlier yes. One that is no longer open at the broker ends, and
+ * answers no other.
  */
 import { say } from '../terminal/output.ts';
 import { confirmed } from '../terminal/standard-input.ts';
@@ -20,7 +21,7 @@ export interface Asked {
   /** The broker asks about the pairing only: any yes answers that. The words may name what comes next. */
   readonly isPairing: boolean;
   /** What the words name, besides the pairing. */
-  readonly gives: 'pairing' | 'token' | 'apiKey';
+  readonly gives: 'nothing' | 'token' | 'apiKey';
   /** Of the access; absent if the question named none. */
   readonly account?: string | undefined;
   readonly scope?: string | undefined;
@@ -49,7 +50,7 @@ export class Prompts {
   readonly #together: Together;
   readonly #signal: AbortSignal;
   /** By the id of the question. */
-  readonly #open = new Map<string, AbortController>();
+  readonly #asked = new Map<string, AbortController>();
   #last: Promise<void> = Promise.resolve();
 
   /** All end when `signal` aborts. */
@@ -60,7 +61,7 @@ export class Prompts {
 
   ask(id: string, asked: Asked, answer: (verdict: Verdict) => void): void {
     const over = new AbortController();
-    this.#open.set(id, over);
+    this.#asked.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
     const before = this.#last;
     const ask = async (): Promise<void> => {
@@ -75,9 +76,9 @@ export class Prompts {
         answer(verdict);
       } catch (error) {
         if (!signal.aborted) throw error;
-        say(over.signal.aborted ? ' Answered elsewhere.' : '');
+        say(over.signal.aborted ? ' No longer asked.' : '');
       } finally {
-        this.#open.delete(id);
+        this.#asked.delete(id);
       }
     };
     this.#last = ask();
@@ -86,6 +87,6 @@ export class Prompts {
 
   /** `ids` of the questions that are still open. */
   keep(ids: readonly string[]): void {
-    for (const [id, over] of this.#open) if (!ids.includes(id)) over.abort();
+    for (const [id, over] of this.#asked) if (!ids.includes(id)) over.abort();
   }
 }

@@ -39,7 +39,7 @@ const listSignIns = defineCommand(
   {
     name: 'sign-in list',
     summary: 'List your sign-ins to MCP servers',
-    options: { json: jsonOption('them') },
+    options: { json: jsonOption('the sign-ins') },
     about: 'List your sign-ins with the apps that may use each, then your API keys.',
     notes: [
       'States: active, refreshing, sign in again, revoked (with its receipt, and until when an issued token may work). `keyturn sign-in show` explains what is added to one.',

@@ -1,5 +1,6 @@
 /**
- * The pause of all access, as the user begins and ends it: in the running broker, in the document, and in the audit log.
+ * The pause of all access, as the user begins and ends it: in the running broker, in the document, and in the audit
+ * log.
  *
  * Invariants: a pause takes effect before it is stored, and even if it can't be. It ends only after the document has
  * forgotten it. So whatever fails, nobody gets more. A start pauses too if something was taken away that could not be
@@ -17,7 +18,7 @@ import type { RecordList } from '../../store/home-document.ts';
 export interface KeptPauseParts {
   readonly pause: AccessPause;
   readonly access: Pick<RecordList<AccessRecord>, 'items' | 'change'>;
-  readonly document: Pick<HomeDocument, 'isHeld' | 'isVerified'>;
+  readonly document: Pick<HomeDocument, 'isHeld' | 'isJudged'>;
   readonly audit: Pick<Audit, 'record' | 'note'>;
   readonly clock: Pick<Clock, 'wall'>;
   /** A pause began with the start, or came to its own end. */
@@ -43,9 +44,9 @@ export class KeptPause {
   }
 
   /**
-   * `until` in milliseconds since 1970; absent: until the user resumes. Resolves with the pause that is in force now, which
-   * may be an earlier one that ends later. Throws `invalid_request` for a time that is over; `file_unreadable`, or what
-   * the vault throws: then the pause is in force as long as this broker runs.
+   * `until` in milliseconds since 1970; absent: until the user resumes. Resolves with the pause that is in force now,
+   * which may be an earlier one that ends later. Throws `invalid_request` for a time that is over; `file_unreadable`,
+   * or what the vault throws: then the pause is in force as long as this broker runs.
    */
   async begin(until?: number): Promise<Pause> {
     const { pause, access, document, audit, clock } = this.#parts;
@@ -63,8 +64,8 @@ export class KeptPause {
       await access
         .change(() => [{ pause: standing }])
         .catch((error: unknown) => {
-          // A verified document says it itself.
-          throw document.isVerified ? error : notKept(error);
+          // A document that was verified or refused says it itself.
+          throw document.isJudged ? error : notKept(error);
         });
       await audit.record({ event: 'pause', outcome: `paused${end}` });
       return standing;

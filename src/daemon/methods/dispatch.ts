@@ -140,7 +140,7 @@ function answer(services: Services, caller: Caller, method: string, params: unkn
   services.vaultLock.admit(caller, method);
   const request = { services, caller, method, params: checkedParams(method, params) };
   // The records are verified before they are used. Only the owner has methods that use none.
-  const isReady = services.document.isVerified || (caller.role === 'owner' && !usesRecords);
+  const isReady = services.document.isJudged || (caller.role === 'owner' && !usesRecords);
   return isReady ? answerVerified(request) : services.document.verify().then(() => answerVerified(request));
 }
 

@@ -27,7 +27,7 @@ export interface Services {
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
   readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'requireFirstUseAnswered' | 'requireMayWiden'>;
-  readonly document: Pick<HomeDocument, 'verify' | 'isVerified' | 'isOwed' | 'isUnverified'>;
+  readonly document: Pick<HomeDocument, 'verify' | 'isJudged' | 'isOwed' | 'isUnverified'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: Pick<RunningProxies, 'list' | 'add' | 'rotate' | 'remove'>;

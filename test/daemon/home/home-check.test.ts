@@ -102,7 +102,7 @@ it('serves nothing before the document says that the app used this home', async 
     if (!isWritable) throw lockedVault();
   }, {});
   await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'locked' });
-  expect([document.isVerified, records.items]).toEqual([false, []]);
+  expect([document.isJudged, records.items]).toEqual([false, []]);
   isWritable = true;
   await check.requireSettingsAnswered();
   expect(records.items).toMatchObject([{ approver: 'app' }]);

@@ -29,7 +29,7 @@ function stage() {
       },
     },
     document: {
-      isVerified: false,
+      isJudged: false,
       get isHeld() {
         return scene.isHeld;
       },
