@@ -9,8 +9,7 @@ import { globSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer } from 'vitest/node';
-import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { whyLinux } from './test/support/needs-linux.ts';
 
 /**

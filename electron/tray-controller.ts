@@ -12,11 +12,9 @@ import type { LoginItem } from './system/login-item.ts';
 import type { TrayAction } from './tray/menu.ts';
 import { Notifications } from './tray/notifications.ts';
 import type { PreferenceFile } from './system/preferences.ts';
-import { locksWithScreen } from './system/screen-lock.ts';
-import type { ScreenLock } from './system/screen-lock.ts';
+import { locksWithScreen, type ScreenLock } from './system/screen-lock.ts';
 import type { SignInPages } from './windows/sign-in-pages.ts';
-import { cardOf, isCard, changesSince, readSummary } from './base/summary.ts';
-import type { Summary } from './base/summary.ts';
+import { cardOf, isCard, changesSince, readSummary, type Summary } from './base/summary.ts';
 import { TrayIcon } from './tray/tray.ts';
 import type { Windows } from './windows/windows.ts';
 

@@ -12,8 +12,7 @@ import { parseArgs } from 'node:util';
 import { writeManual } from './packaging/manual-files.ts';
 import { fetchPinned } from './packaging/pinned-package.ts';
 import { nodePackage, root, sha256 } from './packaging/program.ts';
-import { buildSingle, linuxTarget, windowsTarget } from './packaging/single.ts';
-import type { SingleTarget } from './packaging/single.ts';
+import { buildSingle, linuxTarget, windowsTarget, type SingleTarget } from './packaging/single.ts';
 
 const systems = ['linux', 'windows'];
 

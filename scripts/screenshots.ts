@@ -20,8 +20,7 @@ import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import type { Answer } from '../test/support/electron/window-page.ts';
 import build from '../test/support/built.ts';
 import { openStatePage } from '../test/support/states/open-state.ts';
-import { deskStates, isCardState } from '../test/support/states/states.ts';
-import type { DeskState } from '../test/support/states/states.ts';
+import { deskStates, isCardState, type DeskState } from '../test/support/states/states.ts';
 
 const { values, positionals } = parseArgs({
   options: { every: { type: 'boolean', default: false } },

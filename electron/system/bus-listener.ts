@@ -5,8 +5,7 @@
  * Invariant: it only listens, and tells of locks alone. A faked signal locks the vault and opens nothing.
  * Without a bus or dbus-monitor nothing is heard, and `ended` says why.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { busSocket } from '../../src/daemon/system/bus-questions.ts';

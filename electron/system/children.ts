@@ -3,8 +3,7 @@
  *
  * Invariant: the same files and the same messages as in the headless broker.
  */
-import { utilityProcess } from 'electron';
-import type { UtilityProcess } from 'electron';
+import { utilityProcess, type UtilityProcess } from 'electron';
 import type { Child } from '../../src/base/system/child.ts';
 import { proxyWorkerFile } from '../../src/proxy/worker-file.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';

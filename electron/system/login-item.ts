@@ -9,8 +9,7 @@ import path from 'node:path';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { replaceFile } from '../../src/base/private/private-file.ts';
 import { hiddenSwitch } from '../base/switches.ts';
-import { commandOf } from './own-command.ts';
-import type { CommandOptions } from './own-command.ts';
+import { commandOf, type CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;

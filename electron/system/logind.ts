@@ -6,8 +6,7 @@
  * often rather than too seldom.
  */
 import { withBus } from '../../src/daemon/system/bus-questions.ts';
-import { signalHead, systemBusAddress } from './bus-listener.ts';
-import type { LockSignals } from './bus-listener.ts';
+import { signalHead, systemBusAddress, type LockSignals } from './bus-listener.ts';
 
 const login = 'org.freedesktop.login1';
 const manager = '/org/freedesktop/login1';

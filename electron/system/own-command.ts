@@ -7,8 +7,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { replaceFile } from '../../src/base/private/private-file.ts';
-import { appCommandFile } from '../../src/base/paths.ts';
-import type { HomePaths } from '../../src/base/paths.ts';
+import { appCommandFile, type HomePaths } from '../../src/base/paths.ts';
 
 export interface CommandOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

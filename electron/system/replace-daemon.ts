@@ -10,8 +10,7 @@ import { connectAsOwner } from '../../src/client/connect.ts';
 import { takeOver, timeouts } from '../../src/client/takeover.ts';
 import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
 import { refuseForeignUnit, removeService, systemdListens } from '../../src/service/user-units.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
+import { startDaemon, type Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts';
 
 /**
  * Throws what `startDaemon` throws; `broker_running` where the other one stays, or else why systemd could not be asked

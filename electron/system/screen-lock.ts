@@ -8,10 +8,8 @@
 import type { PowerMonitor } from 'electron';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
-import { after } from '../../src/ipc/wire/timer.ts';
-import type { After } from '../../src/ipc/wire/timer.ts';
-import { BusListener } from './bus-listener.ts';
-import type { ListenerFailure, LockSignals } from './bus-listener.ts';
+import { after, type After } from '../../src/ipc/wire/timer.ts';
+import { BusListener, type ListenerFailure, type LockSignals } from './bus-listener.ts';
 import { logind } from './logind.ts';
 import { screenSavers } from './screen-savers.ts';
 

@@ -1,6 +1,5 @@
 /** Locks of the screen on Linux as each desktop's screen saver signals them on the session's bus. */
-import { signalHead } from './bus-listener.ts';
-import type { LockSignals } from './bus-listener.ts';
+import { signalHead, type LockSignals } from './bus-listener.ts';
 
 /** Interfaces of GNOME's, KDE's (and the common one), Cinnamon's, MATE's and Xfce's screen savers. */
 const savers = [

@@ -4,8 +4,7 @@
  *
  * Invariant: a desktop that can't be asked counts as one with a tray. Nothing is switched on without the user's choice.
  */
-import { bus, withBus } from '../../src/daemon/system/bus-questions.ts';
-import type { AskBus } from '../../src/daemon/system/bus-questions.ts';
+import { bus, withBus, type AskBus } from '../../src/daemon/system/bus-questions.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
 import { words } from '../base/words.ts';
 import { askOfTray } from '../windows/dialogs.ts';

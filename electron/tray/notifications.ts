@@ -5,8 +5,7 @@
  */
 import { Notification } from 'electron';
 import type { TrayAction } from './menu.ts';
-import { cardOf } from '../base/summary.ts';
-import type { Changes, Question, Server } from '../base/summary.ts';
+import { cardOf, type Changes, type Question, type Server } from '../base/summary.ts';
 import { cardWords, inNotification, signedOutWords, words } from '../base/words.ts';
 
 /** No id of a question begins so. */

@@ -3,11 +3,9 @@
  *
  * Invariant: shows the last state it was given; a click only reports the action of its row.
  */
-import { Menu, nativeTheme, Tray } from 'electron';
-import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
+import { Menu, nativeTheme, Tray, type MenuItemConstructorOptions, type NativeTheme } from 'electron';
 import { trayIcon } from '../base/files.ts';
-import { menuRows } from './menu.ts';
-import type { TrayAction, MenuState, MenuRow } from './menu.ts';
+import { menuRows, type TrayAction, type MenuState, type MenuRow } from './menu.ts';
 import { trayShape, trayState } from '../base/summary.ts';
 import { words } from '../base/words.ts';
 

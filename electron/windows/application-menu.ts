@@ -4,8 +4,7 @@
  * Invariant: nothing is in it but what a window can't do without: its keys for larger and smaller letters, to close
  * the window and to quit, and on macOS copy and paste, which are rows of a menu there. Elsewhere its bar is hidden.
  */
-import { Menu } from 'electron';
-import type { MenuItemConstructorOptions } from 'electron';
+import { Menu, type MenuItemConstructorOptions } from 'electron';
 import { words } from '../base/words.ts';
 
 export function applicationMenu(platform: NodeJS.Platform = process.platform): Menu {

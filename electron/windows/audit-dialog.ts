@@ -6,8 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { app, dialog } from 'electron';
-import type { BrowserWindow } from 'electron';
+import { app, dialog, type BrowserWindow } from 'electron';
 import { exportAudit } from '../../src/audit/audit-export.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { HomePaths } from '../../src/base/paths.ts';

@@ -7,14 +7,12 @@
 import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
 import type { InProcessOwner, OwnersMethod } from '../../src/daemon/methods/dispatch.ts';
 import { alwaysWidens, isMethod, isWidening, methods } from '../../src/ipc/protocol/methods.ts';
-import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
-import { channels } from '../bridge/channels.ts';
+import { channels, type ChannelName, type ShownPreferences } from '../bridge/channels.ts';
 import type { WindowHandlers } from './ipc.ts';
 import type { ClientSetup } from './client-setup.ts';
 import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
-import { locksWithScreen } from '../system/screen-lock.ts';
-import type { ScreenLock } from '../system/screen-lock.ts';
+import { locksWithScreen, type ScreenLock } from '../system/screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import { cardOf, isCard, type Question } from '../base/summary.ts';
 import { startSignIn } from './own-client.ts';

@@ -4,8 +4,7 @@
  * Invariant: closing a dialog agrees to nothing.
  */
 import { spawn } from 'node:child_process';
-import { app, dialog } from 'electron';
-import type { MessageBoxOptions } from 'electron';
+import { app, dialog, type MessageBoxOptions } from 'electron';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { refusalWords, refusedSwitches, words } from '../base/words.ts';
 

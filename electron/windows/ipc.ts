@@ -9,8 +9,7 @@
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
 import { KeyturnError, quoted, detailsOf } from '../../src/base/errors.ts';
-import { channels, isChannel } from '../bridge/channels.ts';
-import type { ChannelName, Envelope, Refusal } from '../bridge/channels.ts';
+import { channels, isChannel, type ChannelName, type Envelope, type Refusal } from '../bridge/channels.ts';
 import { callMessage } from '../bridge/messages.ts';
 import { isEntryPage, isOwnUrl } from './page.ts';
 import type { AppWindow, Windows } from './windows.ts';

@@ -4,15 +4,13 @@
  *
  * Invariant: every setting that an approval would confirm is on the card, with the value as the broker names it.
  */
-import { QuestionForm } from './base/consent-form.tsx';
-import type { CardProps } from './base/consent-form.tsx';
+import { QuestionForm, type CardProps } from './base/consent-form.tsx';
 import { Fact, Facts, maxPathLength } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { formatNumber } from '../base/format.ts';
+import { formatNumber, formatSetting } from '../base/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
-import { formatSetting } from '../base/format.ts';
 
 const words = strings.unapproved;
 

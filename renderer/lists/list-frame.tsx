@@ -5,8 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from '../parts/button.tsx';
 import { Refused } from '../parts/notice.tsx';
-import { rereadAll } from '../state/store.ts';
-import type { ListState } from '../state/store.ts';
+import { rereadAll, type ListState } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
 
 interface ListFrameProps {

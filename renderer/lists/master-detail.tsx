@@ -6,10 +6,8 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import { formatCount } from '../base/format.ts';
-import type { CountUnit } from '../base/format.ts';
-import { goTo } from '../state/route.ts';
-import type { Tab } from '../state/route.ts';
+import { formatCount, type CountUnit } from '../base/format.ts';
+import { goTo, type Tab } from '../state/route.ts';
 import type { ListState } from '../state/store.ts';
 import { Icon } from '../parts/icon.tsx';
 import { ListFrame } from './list-frame.tsx';

@@ -8,8 +8,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { announce } from '../state/announcement.ts';
-import { useAction } from '../state/store.ts';
-import type { Action } from '../state/store.ts';
+import { useAction, type Action } from '../state/store.ts';
 import { ConfirmActions, Dialog } from './dialog.tsx';
 import { Refused } from './notice.tsx';
 

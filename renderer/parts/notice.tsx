@@ -4,8 +4,7 @@ import { formatRelative } from '../base/format.ts';
 import { strings } from '../base/strings.ts';
 import { sanitizeSentence } from '../base/untrusted-text.ts';
 import type { Refusal } from '../base/views.ts';
-import { Icon } from './icon.tsx';
-import type { IconName } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 
 interface NoticeProps {
   readonly kind: 'info' | 'warn' | 'bad';

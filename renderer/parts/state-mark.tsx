@@ -1,8 +1,7 @@
 /** How something stands: a picture, a word and a colour, never only the colour. */
 import type { ComponentChildren } from 'preact';
 import { UntrustedText } from './untrusted-text.tsx';
-import { Icon } from './icon.tsx';
-import type { IconName } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { strings } from '../base/strings.ts';
 
 type Tone = 'good' | 'warn' | 'bad' | 'calm';

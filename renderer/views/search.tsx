@@ -4,11 +4,9 @@ import { strings } from '../base/strings.ts';
 import type { SignIn, ListedApiKey, PairedApp } from '../base/views.ts';
 import { SearchField } from '../lists/master-detail.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Icon } from '../parts/icon.tsx';
-import type { IconName } from '../parts/icon.tsx';
+import { Icon, type IconName } from '../parts/icon.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { goTo } from '../state/route.ts';
-import type { Tab } from '../state/route.ts';
+import { goTo, type Tab } from '../state/route.ts';
 import { useList } from '../state/store.ts';
 import { keyItem } from './servers/api-key.tsx';
 

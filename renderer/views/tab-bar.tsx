@@ -1,8 +1,7 @@
 /** The tabs of the main window, by arrow keys as WAI-ARIA has them: one tab stop, Home and End too. */
 import { useRef } from 'preact/hooks';
 import { Icon, Logo } from '../parts/icon.tsx';
-import { tabs } from '../state/route.ts';
-import type { Tab } from '../state/route.ts';
+import { tabs, type Tab } from '../state/route.ts';
 import { strings } from '../base/strings.ts';
 
 interface TabBarProps {

@@ -1,8 +1,7 @@
 /** The reference page of the commands, made of the statements that `--help` and the man pages show. */
 import { optionText, usagesOf } from '../../src/cli/terminal/help.ts';
-import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
+import { shownOptions, topOptions, type Option, type Statement } from '../../src/cli/terminal/statement.ts';
 import type { Topic } from '../../src/cli/terminal/command.ts';
-import type { Option, Statement } from '../../src/cli/terminal/statement.ts';
 import { exitStatuses } from './manual.ts';
 
 const introduction = `# Commands

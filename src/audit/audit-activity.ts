@@ -5,8 +5,7 @@
  * Reads the log as it was at one moment, and no file that ended before those hours.
  */
 import { readLog } from './audit-files.ts';
-import { readRow } from './audit-row.ts';
-import type { StoredRow } from './audit-row.ts';
+import { readRow, type StoredRow } from './audit-row.ts';
 
 const hour = 60 * 60 * 1000;
 

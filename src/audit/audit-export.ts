@@ -5,8 +5,7 @@
  */
 import { visible } from '../base/text/visible.ts';
 import { readLog } from './audit-files.ts';
-import { readRow } from './audit-row.ts';
-import type { StoredRow } from './audit-row.ts';
+import { readRow, type StoredRow } from './audit-row.ts';
 
 export interface AuditTail {
   /** Oldest first. */

@@ -5,10 +5,8 @@
  * Each file is private when it is opened (private-check.ts). A reader sees the log as it was at one moment, even if the
  * broker writes or rotates meanwhile. It holds one line and one chunk of a file in memory.
  */
-import { constants } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { constants, type BigIntStats } from 'node:fs';
+import { readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { openPrivate, syncFolder, unreadableFile } from '../base/private/private-file.ts';
 import { systemCode } from '../base/system-error.ts';

@@ -7,16 +7,12 @@
  * fit. No request fails because of the log, and nothing is decided by it: any program of the same user can write its
  * files.
  */
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { activityOf } from './audit-activity.ts';
-import type { ActivityCount } from './audit-activity.ts';
-import { tailAudit } from './audit-export.ts';
-import type { AuditTail } from './audit-export.ts';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { activityOf, type ActivityCount } from './audit-activity.ts';
+import { tailAudit, type AuditTail } from './audit-export.ts';
 import { appendLines, usualLimits } from './audit-files.ts';
 import { RepeatGroups, repeatWindow } from './audit-repeats.ts';
-import { lineOf } from './audit-row.ts';
-import type { AuditRow, Entry, Repeats, StoredRow } from './audit-row.ts';
+import { lineOf, type AuditRow, type Entry, type Repeats, type StoredRow } from './audit-row.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { mutex } from '../base/mutex.ts';
 import { systemCode } from '../base/system-error.ts';

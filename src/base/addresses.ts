@@ -8,10 +8,8 @@
  * of the answer is checked, and the connection goes to one of them, so a later answer changes nothing. Where an HTTPS
  * proxy resolves the names, only the spelling of the host is checked.
  */
-import { lookup } from 'node:dns';
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
+import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { quoted, RuleRefusal, shellWord } from './errors.ts';
 import { isThisMachine } from './text/this-machine.ts';

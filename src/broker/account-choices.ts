@@ -16,8 +16,7 @@ import type { BrokerParts } from './parts.ts';
 import type { BegunRequest } from './request.ts';
 import type { Decision } from './approval-requests/answer.ts';
 import { askUser } from './approval-requests/approval-requests.ts';
-import { namesAnySignIn, namesSignIn } from './records/permission.ts';
-import type { Permission } from './records/permission.ts';
+import { namesAnySignIn, namesSignIn, type Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
 import { askedTooSoon } from './refusals/permission-refusals.ts';
 

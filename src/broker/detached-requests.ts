@@ -6,8 +6,7 @@
  * minutes, with its app's pairing, or when the app's permission for that server is revoked. An app that leaves before its
  * time is over withdraws its question.
  */
-import { reasonOf } from '../base/errors.ts';
-import type { Reason } from '../base/errors.ts';
+import { reasonOf, type Reason } from '../base/errors.ts';
 import { questionTimeout } from './approval-requests/approval-requests.ts';
 import type { TokenRequest } from './request.ts';
 import type { MaybePromise } from './maybe-promise.ts';

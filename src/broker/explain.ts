@@ -8,13 +8,11 @@
 import { quoted, shellWord, moment } from '../base/errors.ts';
 import { lostRefreshSentence } from './tokens/failed-refresh.ts';
 import { toWall } from '../base/clock.ts';
-import { firstEndpoint, isWiderThanAsked } from './records/sign-in.ts';
-import type { SignIn, SignInState } from './records/sign-in.ts';
+import { firstEndpoint, isWiderThanAsked, type SignIn, type SignInState } from './records/sign-in.ts';
 import type { RefreshAttempt } from './tokens/sign-in-secret.ts';
 import type { BrokerParts } from './parts.ts';
 import { loginAgain, scopesLost } from './refusals/refusals.ts';
-import { dueAt, fullScope } from './tokens/token-cache.ts';
-import type { AccessToken } from './tokens/token-cache.ts';
+import { dueAt, fullScope, type AccessToken } from './tokens/token-cache.ts';
 import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 
 export interface Explanation {

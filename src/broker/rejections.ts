@@ -7,14 +7,11 @@
 import { quoted } from '../base/errors.ts';
 import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
-import type { BegunRequest } from './request.ts';
-import { isStepUp } from './request.ts';
+import { isStepUp, type BegunRequest } from './request.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { tokensRejected } from './refusals/refusals.ts';
-import { expiryGrace, RejectionLimits } from './rejection-limits.ts';
-import type { Rejection, RejectionOutcome } from './rejection-limits.ts';
-import { isAlive } from './tokens/token-cache.ts';
-import type { AccessToken } from './tokens/token-cache.ts';
+import { expiryGrace, RejectionLimits, type Rejection, type RejectionOutcome } from './rejection-limits.ts';
+import { isAlive, type AccessToken } from './tokens/token-cache.ts';
 import { stillNames } from './destination/asked-resource.ts';
 
 export class Rejections {

@@ -10,8 +10,7 @@ import { preparePlace, recordedSocket, recordSocket, socketPlaces } from '../ipc
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
 import { passedDescriptor } from '../ipc/server/passed-socket.ts';
-import { startServer } from '../ipc/server/server.ts';
-import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
+import { startServer, type BrokerServer, type ServerDeps, type ServerEvent } from '../ipc/server/server.ts';
 import { appCapability, homeCapability, versionCapability } from '../ipc/wire/capabilities.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
@@ -19,8 +18,7 @@ import type { Home } from './home/home.ts';
 import type { DaemonOptions } from './options.ts';
 import type { AppKeys } from './vault/app-keys.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
-import { isWritten } from './system/log.ts';
-import type { Level } from './system/log.ts';
+import { isWritten, type Level } from './system/log.ts';
 import { version } from './system/version.ts';
 
 export interface SocketParts {

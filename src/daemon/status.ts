@@ -1,6 +1,5 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
-import { shieldGaps } from '../base/shield.ts';
-import type { ShieldGap } from '../base/shield.ts';
+import { shieldGaps, type ShieldGap } from '../base/shield.ts';
 import { noToken } from '../broker/tokens/sign-in-secret.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { isLiving } from '../broker/records/sign-in.ts';
@@ -8,8 +7,7 @@ import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
 import { pauseAnswer } from './methods/vault-methods.ts';
 import type { Records } from '../broker/records/records.ts';
-import { troubleWith } from '../store/document-refusals.ts';
-import type { FileTrouble } from '../store/document-refusals.ts';
+import { troubleWith, type FileTrouble } from '../store/document-refusals.ts';
 import type { AuditTrouble } from '../audit/audit.ts';
 import type { Forwards } from './forwards/forwards.ts';
 import type { Home } from './home/home.ts';

@@ -5,10 +5,8 @@
  * itself.
  */
 import type { ServerResponse } from 'node:http';
-import { KeyturnError, reasonOf } from '../base/errors.ts';
-import type { ErrorDetails, Reason } from '../base/errors.ts';
-import { errorBody } from '../ipc/wire/json-rpc.ts';
-import type { MessageId } from '../ipc/wire/json-rpc.ts';
+import { KeyturnError, reasonOf, type ErrorDetails, type Reason } from '../base/errors.ts';
+import { errorBody, type MessageId } from '../ipc/wire/json-rpc.ts';
 
 export class HttpRefusal extends KeyturnError {
   readonly status: number;

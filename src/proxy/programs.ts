@@ -6,8 +6,7 @@
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
-import { openConnection } from '../client/connection.ts';
-import type { Connection, TokenConnection } from '../client/connection.ts';
+import { openConnection, type Connection, type TokenConnection } from '../client/connection.ts';
 import { createFetch } from '../client/fetch/fetch.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Admission, ProxyEntry } from './messages.ts';

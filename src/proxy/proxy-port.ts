@@ -5,8 +5,7 @@
  * gone before a byte of it is read. A request passes its checks before its body is read, and only
  * then a token is asked for. Slow and silent connections hold no place for long.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../base/errors.ts';
 import { ownerOfPeer } from '../base/system/tcp-owner.ts';
@@ -19,8 +18,7 @@ import { readdressed } from './endpoint-events.ts';
 import { messageUrl, StreamAddresses } from './message-addresses.ts';
 import type { Program, Programs } from './programs.ts';
 import { checkRequest, isOfPage } from './request-check.ts';
-import { askServer, passOn } from './upstream.ts';
-import type { ForwardedRequest } from './upstream.ts';
+import { askServer, passOn, type ForwardedRequest } from './upstream.ts';
 
 /** What a connection may cost. Times in milliseconds. */
 export interface PortLimits {

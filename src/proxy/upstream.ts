@@ -7,8 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fetch } from 'undici';
-import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
+import { fetch, type Dispatcher, type RequestInit as UndiciInit } from 'undici';
 import { KeyturnError, shellWord, Unreachable } from '../base/errors.ts';
 import { headersToAnswer, headersToSend } from './headers.ts';
 

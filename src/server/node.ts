@@ -19,8 +19,7 @@ import {
   write,
 } from './node-request.ts';
 import type { Access } from './resource/access.ts';
-import { addedHeaders } from './resource/fetch-handler.ts';
-import type { ProtectedHandler } from './resource/fetch-handler.ts';
+import { addedHeaders, type ProtectedHandler } from './resource/fetch-handler.ts';
 import { requireServer } from './resource/base/option.ts';
 import type { ProtectedServer } from './resource/protected-server.ts';
 

@@ -6,8 +6,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
-import { homePaths } from '../base/paths.ts';
-import type { HomePaths } from '../base/paths.ts';
+import { homePaths, type HomePaths } from '../base/paths.ts';
 import { socketPlaces } from '../ipc/wire/socket-path.ts';
 import { NoSystemd, systemctl } from './systemctl.ts';
 

@@ -3,8 +3,7 @@
  *
  * Invariant: only the exact bytes that were written verify. Reading never repairs anything.
  */
-import { createHmac } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { constantTimeEqual } from '../base/constant-time.ts';
 import { unreadableFile } from '../base/private/private-file.ts';

@@ -10,11 +10,9 @@ import { readPrivate } from '../base/private/private-file.ts';
 import { derivedKey } from '../vault/base/item-store.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { HomeDocument } from './document.ts';
-import { placeIn } from './document-text.ts';
-import type { Place } from './document-text.ts';
+import { placeIn, type Place } from './document-text.ts';
 import { Numbers } from './newest.ts';
-import { rulesOf } from './list-rules.ts';
-import type { RecordRules, State } from './list-rules.ts';
+import { rulesOf, type RecordRules, type State } from './list-rules.ts';
 import { withUnused } from './unused-items.ts';
 
 export interface DocumentOptions {

@@ -7,8 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { VaultError } from '../vault/base/trouble.ts';
-import { getIfAny, newestItem } from '../vault/base/vault.ts';
-import type { Vault } from '../vault/base/vault.ts';
+import { getIfAny, newestItem, type Vault } from '../vault/base/vault.ts';
 import { otherBroker, withoutNumber } from './document-refusals.ts';
 import type { Mark } from './document-text.ts';
 

@@ -8,8 +8,7 @@ import { mutex } from '../base/mutex.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import type { HomeDocument } from './document.ts';
 import type { RecordList } from './home-document.ts';
-import { newItemName } from './unused-items.ts';
-import type { ItemKind, UnusedItem } from './unused-items.ts';
+import { newItemName, type ItemKind, type UnusedItem } from './unused-items.ts';
 
 export interface ItemParts {
   readonly document: Pick<HomeDocument, 'requireNewest' | 'itemNames'>;

@@ -10,8 +10,7 @@ import type { KeyObject } from 'node:crypto';
 import { reasonOf } from '../base/errors.ts';
 import { rootItem } from './base/item-store.ts';
 import { lockedVault, MissingItem, userIsAsked, VaultError } from './base/trouble.ts';
-import { newestItem } from './base/vault.ts';
-import type { Vault, VaultKind } from './base/vault.ts';
+import { newestItem, type Vault, type VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
 
 /** For work that needs a secret, but should wait until another call has shown that the vault answers. */

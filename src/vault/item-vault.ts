@@ -13,16 +13,13 @@
  * home never had one. Once it is locked, only the item `newest` can be read and replaced, so that what the user takes
  * away is recorded.
  */
-import { randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { randomBytes, type KeyObject } from 'node:crypto';
 import { quoted } from '../base/errors.ts';
 import { keyedMutex } from '../base/mutex.ts';
-import { derivedKey, rootItem, rootKeyFrom } from './base/item-store.ts';
-import type { ItemStore } from './base/item-store.ts';
+import { derivedKey, rootItem, rootKeyFrom, type ItemStore } from './base/item-store.ts';
 import { seal, unseal } from './base/sealed-item.ts';
 import { lockedVault, MissingItem, VaultError } from './base/trouble.ts';
-import { checkName, checkValue, closedVault, newestItem } from './base/vault.ts';
-import type { Vault, VaultKind } from './base/vault.ts';
+import { checkName, checkValue, closedVault, newestItem, type Vault, type VaultKind } from './base/vault.ts';
 
 export interface ItemVaultOptions {
   readonly kind: VaultKind;

@@ -5,8 +5,7 @@
  * Invariant: no secret leaves this process's memory. Each memory vault has a root key of its own.
  */
 import { randomBytes } from 'node:crypto';
-import { rootItem } from './base/item-store.ts';
-import type { ItemStore } from './base/item-store.ts';
+import { rootItem, type ItemStore } from './base/item-store.ts';
 import { ItemVault } from './item-vault.ts';
 
 export function memoryStore(): ItemStore {

@@ -6,8 +6,7 @@
 import { KeyturnError } from '../base/errors.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import { ItemVault } from './item-vault.ts';
-import { keychainStore } from './keychain/keychain.ts';
-import type { KeychainOptions } from './keychain/keychain.ts';
+import { keychainStore, type KeychainOptions } from './keychain/keychain.ts';
 import { memoryVault } from './memory.ts';
 import { besideKeychain } from './sealed/beside-keychain.ts';
 import { ItemFolder } from './sealed/item-folder.ts';

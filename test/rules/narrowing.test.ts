@@ -4,8 +4,7 @@ import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json, type RecordedRequest } from '../support/bent/server.ts';
-import { hour, ground, never, refused, reject, scopeOf, tokenRequests, use } from './ground.ts';
-import type { Ground } from './ground.ts';
+import { hour, ground, never, refused, reject, scopeOf, tokenRequests, use, type Ground } from './ground.ts';
 
 const reader = { appId: 'reader', ...never } as const;
 

@@ -3,8 +3,7 @@
  *
  * Invariant: no name of a program, a server or a setting is part of a sentence before its place made it fit to show.
  */
-import { appKind } from '../app-kind.ts';
-import type { AppKind } from '../app-kind.ts';
+import { appKind, type AppKind } from '../app-kind.ts';
 import type { requests } from './requests.ts';
 import type { Bound } from '../messages.ts';
 

@@ -6,9 +6,8 @@
  */
 import { useState } from 'preact/hooks';
 import { scopeNames } from '../../base/scopes.ts';
-import type { ServerContext, DurationChoice } from './access-context.ts';
+import { durationParams, type ServerContext, type DurationChoice } from './access-context.ts';
 import type { AnswerParams } from '../base/consent-form.tsx';
-import { durationParams } from './access-context.ts';
 import { strings } from '../../base/strings.ts';
 import type { Question } from '../../base/views.ts';
 

@@ -4,11 +4,10 @@
  * Invariant: every word of the app or the server is shown as untrusted text.
  */
 import type { ComponentChildren } from 'preact';
-import type { ServerContext } from './access-context.ts';
+import { newScopes, type ServerContext } from './access-context.ts';
 import { AccountName, Fact, Facts, ApiKeyPlace } from '../../parts/facts.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { newScopes } from './access-context.ts';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { ScrollBox } from '../../parts/scroll-box.tsx';

@@ -13,10 +13,8 @@ import { strings } from '../../base/strings.ts';
 import type { ParamsOn, Question } from '../../base/views.ts';
 import { useApprovalDelay, useScopesSeen, useTakesKeys, useHasChanged } from './approval-delay.ts';
 import { Notice, Refused } from '../../parts/notice.tsx';
-import { announce } from '../../state/announcement.ts';
-import type { Undo } from '../../state/announcement.ts';
-import { useAction } from '../../state/store.ts';
-import type { Action } from '../../state/store.ts';
+import { announce, type Undo } from '../../state/announcement.ts';
+import { useAction, type Action } from '../../state/store.ts';
 
 /** A card's question, and what to do once it is answered. */
 export interface CardProps {

@@ -7,8 +7,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { announce, announceBriefly } from '../../state/announcement.ts';
-import { call, listRead, rereadAll, useAction } from '../../state/store.ts';
-import type { Action } from '../../state/store.ts';
+import { call, listRead, rereadAll, useAction, type Action } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Address, Name } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';

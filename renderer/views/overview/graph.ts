@@ -4,8 +4,7 @@
  * Invariant: a line stands for a permission that there is now, however it was used; the thickness alone says how much.
  */
 import type { SignIn, ListedApiKey, PairedApp, Use } from '../../base/views.ts';
-import { sumOf } from '../../state/uses.ts';
-import type { UseSum } from '../../state/uses.ts';
+import { sumOf, type UseSum } from '../../state/uses.ts';
 import { keyItem } from '../servers/api-key.tsx';
 
 /** Apps, and servers, in one picture: more can’t be told apart. The lists have all of them. */

@@ -12,8 +12,7 @@ import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { useUses } from '../../state/uses.ts';
 import { Sparkline } from '../activity/recent-activity.tsx';
-import { graphOf } from './graph.ts';
-import type { AppNode, Graph, ServerNode, Link } from './graph.ts';
+import { graphOf, type AppNode, type Graph, type ServerNode, type Link } from './graph.ts';
 import { addItem } from '../servers/servers.tsx';
 import { ViewHead } from '../../parts/view-head.tsx';
 

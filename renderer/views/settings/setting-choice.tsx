@@ -1,8 +1,7 @@
 /** A setting of the broker's that is chosen from a list; says when a change counts. */
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { Choice } from '../../parts/field.tsx';
-import type { Option } from '../../parts/field.tsx';
+import { Choice, type Option } from '../../parts/field.tsx';
 import { Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SettableName, SettingDetail, SettingValue } from '../../base/views.ts';

@@ -4,8 +4,7 @@
  * Invariant: nothing is repaired silently, because a wrong mode means that somebody else may have been there.
  */
 import type { BigIntStats } from 'node:fs';
-import { KeyturnError, quoted, shellWord } from '../errors.ts';
-import type { Reason } from '../errors.ts';
+import { KeyturnError, quoted, shellWord, type Reason } from '../errors.ts';
 
 interface Kind {
   readonly is: (found: BigIntStats) => boolean;

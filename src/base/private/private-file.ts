@@ -16,8 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { lstat, open, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError } from '../errors.ts';

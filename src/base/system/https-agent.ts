@@ -7,8 +7,7 @@
  */
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { lookupFor } from '../addresses.ts';
-import type { FindAddresses, Reach } from '../addresses.ts';
+import { lookupFor, type FindAddresses, type Reach } from '../addresses.ts';
 import { agentBy, undiciConnector } from './proxied-agent.ts';
 import { proxyUrl } from './proxy-variables.ts';
 import { Authorities } from './tls-trust.ts';

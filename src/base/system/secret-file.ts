@@ -4,8 +4,7 @@
  * Invariants: nothing waits for a pipe, and no longer file is read than the bound allows. Links are followed, since a
  * platform puts each new file in place by a link. No refusal holds content of the file.
  */
-import type { Stats } from 'node:fs';
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { KeyturnError } from '../errors.ts';
 import { systemCode } from '../system-error.ts';

@@ -3,8 +3,7 @@
  *
  * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  */
-import { createSecureContext, getCACertificates } from 'node:tls';
-import type { SecureContext } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
 

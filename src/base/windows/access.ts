@@ -6,8 +6,7 @@
  * throws, so that nothing is served from a place that others may use.
  */
 import { KeyturnError, quoted } from '../errors.ts';
-import { loadSecurity } from './security.ts';
-import type { Security } from './security.ts';
+import { loadSecurity, type Security } from './security.ts';
 
 /** The system, and the group of its administrators, as Windows writes them. */
 const systemSids = ['S-1-5-18', 'S-1-5-32-544'];

@@ -11,8 +11,7 @@ import { untilAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { DeadlineExceeded, RequestDeadline } from '../../base/request-deadline.ts';
-import { changedApp, refuseTerms } from './answer.ts';
-import type { Answer, Decision, Terms } from './answer.ts';
+import { changedApp, refuseTerms, type Answer, type Decision, type Terms } from './answer.ts';
 import type { AllowQuestion, Question } from './question.ts';
 
 export type { Question } from './question.ts';

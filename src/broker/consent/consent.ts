@@ -18,14 +18,12 @@ import type { Decision } from '../approval-requests/answer.ts';
 import type { OfferedSignIn } from '../approval-requests/question.ts';
 import { askUser } from '../approval-requests/approval-requests.ts';
 import { shownApiKey } from '../records/api-key.ts';
-import { carriedOver } from '../records/permission.ts';
-import type { AsRead, WantedPermission, Permission } from '../records/permission.ts';
+import { carriedOver, type AsRead, type WantedPermission, type Permission } from '../records/permission.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import { askedTooSoon, apiKeyInstead } from '../refusals/permission-refusals.ts';
 import { RequestWaits } from './request-waits.ts';
-import { chooseSignIn } from './sign-in-choice.ts';
-import type { WantedSignIn } from './sign-in-choice.ts';
+import { chooseSignIn, type WantedSignIn } from './sign-in-choice.ts';
 import {
   allPermissions,
   consentDenied,
@@ -34,10 +32,9 @@ import {
   coveringPermissionsOrThrow,
   permissionOnDisk,
   runOf,
+  type WantedAccess,
 } from './current-permissions.ts';
-import type { WantedAccess } from './current-permissions.ts';
-import { permissionRow, PermissionChanges } from './permission-changes.ts';
-import type { ShownOffer } from './permission-changes.ts';
+import { permissionRow, PermissionChanges, type ShownOffer } from './permission-changes.ts';
 
 /** An API key has no scopes and no sign-in. */
 const apiKeyOffer: Offer = { scope: [], signInIds: [], shownSignIn: undefined };

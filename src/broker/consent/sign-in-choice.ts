@@ -13,11 +13,9 @@
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/sign-in.ts';
-import type { SignIn } from '../records/sign-in.ts';
+import { endpointsWithin, isFor, isLiving, isShared, subjectOf, type SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
-import { namesAnySignIn, namesSignIn, deniesSignIn } from '../records/permission.ts';
-import type { Permission } from '../records/permission.ts';
+import { namesAnySignIn, namesSignIn, deniesSignIn, type Permission } from '../records/permission.ts';
 import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
 
 export interface WantedSignIn {

@@ -8,8 +8,7 @@ import type { BrokerParts } from '../parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
-import { discoverResource } from '../../oauth/discovery/discovery.ts';
-import type { DiscoveredResource } from '../../oauth/discovery/discovery.ts';
+import { discoverResource, type DiscoveredResource } from '../../oauth/discovery/discovery.ts';
 import type { SignIn, MetadataSource } from '../records/sign-in.ts';
 
 export interface ResourceRequest {

@@ -8,8 +8,7 @@ import type { BrokerParts } from '../parts.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
 import { RegistrationRequired } from '../../oauth/client/registration.ts';
 import type { RegistrationRequest } from '../../oauth/client/dynamic-registration.ts';
-import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
-import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import { deviceGrant, type AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { documentElsewhere, documentShared } from './mix-up.ts';
 

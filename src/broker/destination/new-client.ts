@@ -11,8 +11,7 @@ import type { Http } from '../../oauth/base/http.ts';
 import { registerDynamically } from '../../oauth/client/dynamic-registration.ts';
 import type { Receiver } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { Identity, WantedClient } from './known-client.ts';
-import { mayBeUsed } from './known-client.ts';
+import { mayBeUsed, type Identity, type WantedClient } from './known-client.ts';
 
 export interface Redirect extends Identity {
   readonly receiver: Receiver;

@@ -14,8 +14,7 @@ import type { Socket } from 'node:net';
 import { untilAborted } from '../../base/abort.ts';
 import { mutex } from '../../base/mutex.ts';
 import { constantTimeEqual } from '../../base/constant-time.ts';
-import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
-import type { PeerOwner } from '../../base/system/tcp-owner.ts';
+import { ownerOfPeer, type PeerOwner } from '../../base/system/tcp-owner.ts';
 import {
   anyPort,
   closeListener,
@@ -24,12 +23,10 @@ import {
   listenOn,
   portOf,
   portOfHash,
+  type AddressListener,
 } from './port-listener.ts';
-import type { AddressListener } from './port-listener.ts';
-import { pageHeaders, renderPage } from './loopback-page.ts';
-import type { Page } from './loopback-page.ts';
-import { expectedState, isAhead, matching, reportStateless } from './redirect-request.ts';
-import type { AwaitedReply } from './redirect-request.ts';
+import { pageHeaders, renderPage, type Page } from './loopback-page.ts';
+import { expectedState, isAhead, matching, reportStateless, type AwaitedReply } from './redirect-request.ts';
 
 /** The path in our client ID metadata document. */
 export const sharedPath = '/callback';

@@ -6,8 +6,7 @@
  * own.
  */
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
-import { isLiving } from './sign-in.ts';
-import type { SignIn } from './sign-in.ts';
+import { isLiving, type SignIn } from './sign-in.ts';
 import type { SignIns } from './sign-ins.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 

@@ -7,8 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { RecordList } from '../../store/home-document.ts';
-import { isFor, isLiving, isShared } from './sign-in.ts';
-import type { SignIn } from './sign-in.ts';
+import { isFor, isLiving, isShared, type SignIn } from './sign-in.ts';
 
 interface ById {
   readonly items: readonly SignIn[];

@@ -6,8 +6,7 @@
  * broker goes by; the document keeps the pause (daemon/home/kept-pause.ts).
  */
 import { KeyturnError, moment } from '../../base/errors.ts';
-import { endOf } from '../records/pause.ts';
-import type { Pause } from '../records/pause.ts';
+import { endOf, type Pause } from '../records/pause.ts';
 
 export class AccessPause {
   readonly #wall: () => number;

@@ -8,8 +8,7 @@
  * is stored in our own words only. A refusal in the server's own words (`UnclearRefusal`) ends the sign-in only if it
  * comes again after a minute, without a success between; even then a later refresh may revive the sign-in.
  */
-import { KeyturnError, reasonOf, detailsOf } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, detailsOf, type Reason } from '../../base/errors.ts';
 import { ClientRejected, UserWanted } from '../../oauth/grants/token-failure.ts';
 import type { SignInState } from '../records/sign-in.ts';
 

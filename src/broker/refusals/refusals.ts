@@ -12,8 +12,7 @@ import {
   Unreachable,
   detailsOf,
 } from '../../base/errors.ts';
-import { defaultAccount } from '../records/sign-in.ts';
-import type { SignIn } from '../records/sign-in.ts';
+import { defaultAccount, type SignIn } from '../records/sign-in.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** No app gets a token with more scopes than its permission (invariant 10, dev/internals.md). */

@@ -7,10 +7,8 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import type { VaultListener } from '../../vault/guard.ts';
-import { isLiving } from '../records/sign-in.ts';
-import type { SignIn } from '../records/sign-in.ts';
-import { isPending, retryRevocation, revokeEarlier, tooMany } from './revoker.ts';
-import type { PendingSignIn } from './revoker.ts';
+import { isLiving, type SignIn } from '../records/sign-in.ts';
+import { isPending, retryRevocation, revokeEarlier, tooMany, type PendingSignIn } from './revoker.ts';
 
 /** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;

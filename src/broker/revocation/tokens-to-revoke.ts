@@ -7,16 +7,13 @@
  * stays, across restarts, until it expires. A token goes only to its own issuer. If a server can't be reached, it gets
  * one request, not one for each token; the tokens not revoked there are returned as `left`.
  */
-import { firstEndpoint } from '../records/sign-in.ts';
+import { firstEndpoint, type EarlierItem, type SignIn } from '../records/sign-in.ts';
 import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import { revokeToken } from '../../oauth/grants/revocation.ts';
-import type { RevocationResult } from '../../oauth/grants/revocation.ts';
+import { revokeToken, type RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { BrokerParts } from '../parts.ts';
-import type { EarlierItem, SignIn } from '../records/sign-in.ts';
 import { MissingItem } from '../../vault/base/trouble.ts';
-import { toWall } from '../../base/clock.ts';
-import type { ClockReadings } from '../../base/clock.ts';
+import { toWall, type ClockReadings } from '../../base/clock.ts';
 import type { SignInSecret } from '../tokens/sign-in-secret.ts';
 import type { AccessToken } from '../tokens/token-cache.ts';
 

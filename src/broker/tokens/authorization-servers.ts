@@ -5,20 +5,19 @@
  * used for its own issuer only. If metadata can't be trusted at the moment, an existing sign-in treats its server as
  * unreachable: the sign-in does not end.
  */
-import { firstEndpoint } from '../records/sign-in.ts';
+import { firstEndpoint, type SignIn, type MetadataSource } from '../records/sign-in.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
-import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import {
+  discoverAuthorizationServer,
+  type AuthorizationServer,
+} from '../../oauth/discovery/authorization-server.ts';
 import {
   authorizationBaseUrl,
   defaultServer,
   discoverEarlierRevision,
 } from '../../oauth/discovery/earlier-revision.ts';
-import { signInPageHint } from '../../oauth/base/http.ts';
-import type { Http } from '../../oauth/base/http.ts';
-import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
-import type { ServerUrls } from '../../oauth/base/server-clock.ts';
-import type { SignIn, MetadataSource } from '../records/sign-in.ts';
+import { signInPageHint, type Http } from '../../oauth/base/http.ts';
+import { clockSkew, serverTime, type ServerUrls } from '../../oauth/base/server-clock.ts';
 import type { ExceptionRecords } from '../records/exception.ts';
 
 export interface ServerParts {

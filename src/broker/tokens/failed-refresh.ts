@@ -7,7 +7,7 @@
  * automatically, because the user wanted less access. A page opens again after the user signs in, or allows the app
  * again.
  */
-import { firstEndpoint, isWiderThanAsked } from '../records/sign-in.ts';
+import { firstEndpoint, isWiderThanAsked, type SignIn, type SignInState } from '../records/sign-in.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { Backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,7 +15,6 @@ import { KeyturnError, moment, quoted, reasonOf, shellWord, Unreachable } from '
 import { ResponseLost } from '../../oauth/base/http.ts';
 import { ClientRejected, UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { SignInSecret, RefreshAttempt } from './sign-in-secret.ts';
-import type { SignIn, SignInState } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import type { Permission } from '../records/permission.ts';
 import {

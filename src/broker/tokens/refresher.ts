@@ -15,24 +15,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { isSameScope } from '../../oauth/base/scope.ts';
-import { refresh } from '../../oauth/grants/token.ts';
-import type { TokenResponse } from '../../oauth/grants/token.ts';
+import { refresh, type TokenResponse } from '../../oauth/grants/token.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
 import type { Clock } from '../../base/clock.ts';
-import { SignInSecrets } from './sign-in-secret.ts';
-import type { SignInSecret, RefreshAttempt } from './sign-in-secret.ts';
-import { firstEndpoint, isLiving, isShared } from '../records/sign-in.ts';
-import type { SignIn } from '../records/sign-in.ts';
+import { SignInSecrets, type SignInSecret, type RefreshAttempt } from './sign-in-secret.ts';
+import { firstEndpoint, isLiving, isShared, type SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import { SignInTurns } from './sign-in-turns.ts';
 import { lostAfter, narrowsPermanently } from './lost-scope.ts';
 import { NarrowsPermanently } from '../refusals/refusals.ts';
 import { SharedWork } from '../../base/shared-work.ts';
-import { liveUntil, scopeKey } from './token-cache.ts';
-import type { AccessToken, TokenCache } from './token-cache.ts';
+import { liveUntil, scopeKey, type AccessToken, type TokenCache } from './token-cache.ts';
 import {
   activeSignIn,
   keyOfSet,
@@ -43,10 +39,11 @@ import {
   signInRequired,
   registrationForgotten,
   RefreshFailures,
+  type Progress,
+  type FailedRefresh,
+  type HeldSignIn,
 } from './failed-refresh.ts';
-import type { Progress, FailedRefresh, HeldSignIn } from './failed-refresh.ts';
-import { prepareRefresh } from './prepared-refresh.ts';
-import type { PreparedRefresh } from './prepared-refresh.ts';
+import { prepareRefresh, type PreparedRefresh } from './prepared-refresh.ts';
 import type { ExceptionRecords } from '../records/exception.ts';
 import type { Registrations } from '../records/registrations.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';

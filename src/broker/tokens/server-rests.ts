@@ -6,8 +6,7 @@
  * server; the refusal says when the rest ends. A user's own sign-in is tried at once. If a server asked for no requests,
  * a user has one try in ten seconds.
  */
-import { Unreachable, detailsOf } from '../../base/errors.ts';
-import type { Reason } from '../../base/errors.ts';
+import { Unreachable, detailsOf, type Reason } from '../../base/errors.ts';
 import { firstWait, maxWait, backoffDelay } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from '../refusals/refusals.ts';
 

@@ -5,8 +5,7 @@
  * MCP server rejects it. A sign-in has at most eight scope sets (invariant 10, dev/internals.md).
  */
 import { randomBytes } from 'node:crypto';
-import { toWall } from '../../base/clock.ts';
-import type { ClockReadings } from '../../base/clock.ts';
+import { toWall, type ClockReadings } from '../../base/clock.ts';
 import { DpopKey, type DpopJwk } from '../../oauth/client/dpop-key.ts';
 
 export interface AccessToken {

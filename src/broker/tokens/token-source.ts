@@ -11,8 +11,7 @@ import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { NarrowsPermanently } from '../refusals/refusals.ts';
 import type { Refresher, RefresherParts } from './refresher.ts';
-import { fullScope, isAlive, isLongEnough } from './token-cache.ts';
-import type { AccessToken } from './token-cache.ts';
+import { fullScope, isAlive, isLongEnough, type AccessToken } from './token-cache.ts';
 
 interface SourceParts extends Pick<RefresherParts, 'clock' | 'signIns' | 'cache'> {
   readonly refresher: Refresher;

@@ -8,8 +8,7 @@
  */
 import type { Refresher, RefresherParts } from './refresher.ts';
 import type { ServerRests } from './server-rests.ts';
-import { fullScope } from './token-cache.ts';
-import type { AccessToken } from './token-cache.ts';
+import { fullScope, type AccessToken } from './token-cache.ts';
 
 interface UpkeepParts extends Pick<RefresherParts, 'clock' | 'cache' | 'signIns' | 'audit'> {
   readonly refresher: Refresher;

@@ -15,10 +15,8 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { AppProcesses } from '../apps/app-processes.ts';
-import { commandApprovalFor } from './widening-methods.ts';
-import type { CommandApprovalParts } from './widening-methods.ts';
-import { keyPlace, permissionChange } from './widening.ts';
-import type { CommandApproval, PermissionChange } from './widening.ts';
+import { commandApprovalFor, type CommandApprovalParts } from './widening-methods.ts';
+import { keyPlace, permissionChange, type CommandApproval, type PermissionChange } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const waitKey = 'command';

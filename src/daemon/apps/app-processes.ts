@@ -13,8 +13,7 @@ import type {
   AppProcessView,
   ProcessState,
 } from '../../broker/approval-requests/app-process.ts';
-import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
-import type { PeerFacts } from '../../ipc/peer/peer.ts';
+import { processOf, sameProcess, type PeerFacts } from '../../ipc/peer/peer.ts';
 import { imageOf, programOf } from '../../ipc/peer/program.ts';
 import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 

@@ -6,8 +6,7 @@
  * there `keyturn request list` is how the user finishes a sign-in that an app started.
  */
 import type { Question } from '../../broker/approval-requests/question.ts';
-import { isStartedBy } from '../../broker/approval-requests/starter.ts';
-import type { Starter } from '../../broker/approval-requests/starter.ts';
+import { isStartedBy, type Starter } from '../../broker/approval-requests/starter.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 
 /** Of one way in: the socket, or the windows. */

@@ -7,8 +7,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Broker } from '../../broker/broker.ts';
-import { isSameOrigin } from '../../broker/records/app.ts';
-import type { ForwardOrigin } from '../../broker/records/app.ts';
+import { isSameOrigin, type ForwardOrigin } from '../../broker/records/app.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';

@@ -17,8 +17,7 @@ import type { DocumentList } from '../../store/home-document.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { readExtraAuthorities } from '../system/authorities.ts';
-import type { ExtraAuthorities } from '../system/authorities.ts';
+import { readExtraAuthorities, type ExtraAuthorities } from '../system/authorities.ts';
 import {
   differenceOf,
   differences,
@@ -29,8 +28,10 @@ import {
   sameFile,
   toApproved,
   withSetting,
+  type ApprovedSettings,
+  type Difference,
+  type WrittenSettings,
 } from '../settings/approved-settings.ts';
-import type { ApprovedSettings, Difference, WrittenSettings } from '../settings/approved-settings.ts';
 import { appClosed } from './app-closed.ts';
 import type { HomeRecord } from './home-record.ts';
 import type { Home } from './home.ts';
@@ -39,11 +40,9 @@ import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SettingName } from '../settings/setting-choices.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Mismatch } from './mismatched-home.ts';
-import { SettingsCard } from '../settings/settings-card.ts';
-import type { SettingsQuestion, AskAboutSettings } from '../settings/settings-card.ts';
+import { SettingsCard, type SettingsQuestion, type AskAboutSettings } from '../settings/settings-card.ts';
 import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
-import { allowedIn, removeAllowed } from './first-use.ts';
-import type { AllowedRecords } from './first-use.ts';
+import { allowedIn, removeAllowed, type AllowedRecords } from './first-use.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';
 
 interface HomeCheckParts {

@@ -3,10 +3,8 @@
  * beside those of the broker.
  */
 import { z } from 'zod';
-import { recordsOf } from '../../broker/records/records.ts';
-import type { Records } from '../../broker/records/records.ts';
-import { listOf, openDocument } from '../../store/home-document.ts';
-import type { DocumentOptions, DocumentList } from '../../store/home-document.ts';
+import { recordsOf, type Records } from '../../broker/records/records.ts';
+import { listOf, openDocument, type DocumentOptions, type DocumentList } from '../../store/home-document.ts';
 import { approvedSchema } from '../settings/approved-settings.ts';
 
 export const homeRecordSchema = z.strictObject({

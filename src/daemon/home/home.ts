@@ -4,14 +4,12 @@
  * Invariant: id and key are made once, by the broker that holds the home's lock, and a file that
  * exists but can't be read is never replaced. owner.key opens only the socket (invariant 1, dev/internals.md).
  */
-import { createSecretKey, randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { documentName, readPlace } from '../../store/home-document.ts';
-import { homeIdSchema } from '../../store/document-text.ts';
-import type { Place } from '../../store/document-text.ts';
+import { homeIdSchema, type Place } from '../../store/document-text.ts';
 import { jsonOf, shaped } from '../../store/record-formats.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { prepareFolder } from '../../base/private/private-folder.ts';

@@ -7,8 +7,7 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Home } from './home.ts';
-import type { Settings } from '../settings/settings.ts';
-import { wrappedBy } from '../settings/settings.ts';
+import { wrappedBy, type Settings } from '../settings/settings.ts';
 
 /** Undefined if the home's files belong together, as far as they tell. */
 export function homeMismatch(

@@ -6,17 +6,14 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { toWall, wholeSeconds } from '../../base/clock.ts';
-import { explainSignIn, lostRefreshOf, notableSkew } from '../../broker/explain.ts';
-import type { NextRefresh } from '../../broker/explain.ts';
+import { explainSignIn, lostRefreshOf, notableSkew, type NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
 import { isApiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
-import { firstEndpoint, namesOfServers } from '../../broker/records/sign-in.ts';
-import type { SignIn } from '../../broker/records/sign-in.ts';
+import { firstEndpoint, namesOfServers, type SignIn } from '../../broker/records/sign-in.ts';
 import type { SignIns } from '../../broker/records/sign-ins.ts';
 import type { Permission } from '../../broker/records/permission.ts';
-import { triedUntil } from '../../broker/revocation/revoker.ts';
-import type { Receipt } from '../../broker/revocation/revoker.ts';
+import { triedUntil, type Receipt } from '../../broker/revocation/revoker.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { processAnswer } from './request-methods.ts';

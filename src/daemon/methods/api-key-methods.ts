@@ -6,8 +6,7 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { isAskedBy } from '../../broker/approval-requests/question.ts';
-import { isSamePlace, apiKeyTarget, shownApiKey } from '../../broker/records/api-key.ts';
-import type { ApiKey } from '../../broker/records/api-key.ts';
+import { isSamePlace, apiKeyTarget, shownApiKey, type ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, RuleRefusal, shellOption, shellWord, Unreachable } from '../../base/errors.ts';

@@ -5,8 +5,7 @@
  * Invariant: no answer holds a secret. None is removed while a sign-in needs it: only the client that a refresh token
  * was issued to may use it (RFC 6749 §6) or revoke it (RFC 7009 §2.1).
  */
-import { firstEndpoint, isLiving } from '../../broker/records/sign-in.ts';
-import type { SignIn } from '../../broker/records/sign-in.ts';
+import { firstEndpoint, isLiving, type SignIn } from '../../broker/records/sign-in.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { isPending, revokeEarlier } from '../../broker/revocation/revoker.ts';

@@ -7,14 +7,12 @@
  */
 import { createServer } from 'node:net';
 import { wholeSeconds } from '../../base/clock.ts';
-import { addressOf } from '../../broker/records/proxy.ts';
-import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
+import { addressOf, type Proxies, type ProxyRecord } from '../../broker/records/proxy.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { anyPort } from '../../broker/loopback/port-listener.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { newProxyName } from './proxied-apps.ts';
-import type { ProxiedApps } from './proxied-apps.ts';
+import { newProxyName, type ProxiedApps } from './proxied-apps.ts';
 import type { ProxyProcess } from './proxy-process.ts';
 
 export interface RunningProxiesParts {

@@ -5,12 +5,10 @@
  * certifies no server. A value that takes access away (a shorter time until the lock, no plain http) needs no approval.
  */
 import { z } from 'zod';
-import { readExtraAuthorities } from '../system/authorities.ts';
-import type { ExtraAuthorities } from '../system/authorities.ts';
+import { readExtraAuthorities, type ExtraAuthorities } from '../system/authorities.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { defaultSettings, settingsSchema, trustRequired } from './settings.ts';
+import { defaultSettings, settingsSchema, trustRequired, type Settings } from './settings.ts';
 import { settingNames, type SettingName } from './setting-choices.ts';
-import type { Settings } from './settings.ts';
 
 export const approvedSchema = z.object({
   /**

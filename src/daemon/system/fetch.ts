@@ -6,8 +6,7 @@
  * the same reach. What a connection trusts is in https-agent.ts.
  */
 import type { Dispatcher } from 'undici';
-import { reachOf } from '../../base/addresses.ts';
-import type { Reach, Trust } from '../../base/addresses.ts';
+import { reachOf, type Reach, type Trust } from '../../base/addresses.ts';
 import type { AgentOptions } from '../../base/system/https-agent.ts';
 import type { Fetch } from '../../oauth/base/http.ts';
 import type { ExtraAuthorities } from './authorities.ts';

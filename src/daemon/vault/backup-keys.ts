@@ -5,8 +5,7 @@
  *
  * Invariant: a sealed key opens under this home's root key only. The root key itself seals no file.
  */
-import { randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { randomBytes, type KeyObject } from 'node:crypto';
 import { KeyturnError } from '../../base/errors.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
 import { decrypted, encrypted } from '../../vault/base/sealed-item.ts';

@@ -9,15 +9,12 @@ import path from 'node:path';
 import { AuditFile } from '../../audit/audit.ts';
 import { VaultGuard } from '../../vault/guard.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
-import { openVault } from '../../vault/open.ts';
-import type { LockableVault } from '../../vault/open.ts';
+import { openVault, type LockableVault } from '../../vault/open.ts';
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
 import { lookAtKeychain } from '../system/keychain-look.ts';
-import { documentExists } from '../home/home.ts';
-import type { Home } from '../home/home.ts';
-import { wrappedBy } from '../settings/settings.ts';
-import type { Settings } from '../settings/settings.ts';
+import { documentExists, type Home } from '../home/home.ts';
+import { wrappedBy, type Settings } from '../settings/settings.ts';
 
 export interface SecretsOptions {
   readonly home: Home;

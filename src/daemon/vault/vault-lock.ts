@@ -10,13 +10,11 @@ import { Backoff, doubled } from '../../base/backoff.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import { methodRow } from '../../ipc/protocol/methods.ts';
-import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import { methodRow, type MethodName, type ParamsOf, type ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { lockedVault, VaultError } from '../../vault/base/trouble.ts';
 import { IdleLock } from './idle-lock.ts';
-import { notOpenedFrom } from './key-source.ts';
-import type { KeySource } from './key-source.ts';
+import { notOpenedFrom, type KeySource } from './key-source.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 

@@ -5,12 +5,9 @@
  * the file is no interpreter. A process chooses its names, arguments and folders itself, so they are only claims.
  */
 import path from 'node:path';
-import { changerOf } from '../../base/system/changers.ts';
-import type { Changer } from '../../base/system/changers.ts';
-import { claimOf } from './claim.ts';
-import type { Claim } from './claim.ts';
-import { enclosuresOf } from './enclosure.ts';
-import type { Enclosure } from './enclosure.ts';
+import { changerOf, type Changer } from '../../base/system/changers.ts';
+import { claimOf, type Claim } from './claim.ts';
+import { enclosuresOf, type Enclosure } from './enclosure.ts';
 import { maxNameLength } from '../wire/limits.ts';
 import type { PeerFacts } from './peer.ts';
 import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';

@@ -6,8 +6,7 @@
 import * as z from 'zod';
 import { maxLength } from '../wire/limits.ts';
 import { tokenPattern } from '../wire/values.ts';
-import { ownersEnd, ownersList, ownersMayWiden, ownersWiden } from './method.ts';
-import type { Method } from './method.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersWiden, type Method } from './method.ts';
 import { permission } from './schemas/app-schema.ts';
 import { empty, instant, apiKeyHeader, shownName, url } from './schemas/values.ts';
 

@@ -3,8 +3,7 @@
  * app key, and the forwards for apps elsewhere.
  */
 import * as z from 'zod';
-import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
-import type { Method } from './method.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden, type Method } from './method.ts';
 import { forward, forwardNamed, forwardOpen, pairedApp, permission } from './schemas/app-schema.ts';
 import { approvalRequest, approvalRequestAnswer } from './schemas/request-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';

@@ -5,8 +5,7 @@
  */
 import * as z from 'zod';
 import { maxLength } from '../wire/limits.ts';
-import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden } from './method.ts';
-import type { Method } from './method.ts';
+import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden, type Method } from './method.ts';
 import { clientIdentifier, registered, registration } from './schemas/oauth-client-schema.ts';
 import { proxyStanding } from './schemas/proxy-schema.ts';
 import {

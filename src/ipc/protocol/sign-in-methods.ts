@@ -5,8 +5,7 @@
  */
 import * as z from 'zod';
 import { maxLength } from '../wire/limits.ts';
-import { ownersEnd, ownersWiden } from './method.ts';
-import type { Method } from './method.ts';
+import { ownersEnd, ownersWiden, type Method } from './method.ts';
 import { signInMethod } from './schemas/request-schema.ts';
 import {
   account,

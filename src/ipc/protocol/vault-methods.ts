@@ -5,8 +5,7 @@
  */
 import * as z from 'zod';
 import { maxLength } from '../wire/limits.ts';
-import { ownersWiden } from './method.ts';
-import type { Method } from './method.ts';
+import { ownersWiden, type Method } from './method.ts';
 import { empty, instant } from './schemas/values.ts';
 
 const sentence = z.string().max(maxLength.scope);

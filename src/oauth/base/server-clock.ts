@@ -5,8 +5,7 @@
  * compared with that server's clock. So a wrong clock on either side ends nothing too early. The difference is measured
  * against steady time, so it stays right if somebody sets this machine's clock.
  */
-import { httpDate } from './http-time.ts';
-import type { HttpHeaders } from './http-time.ts';
+import { httpDate, type HttpHeaders } from './http-time.ts';
 
 export interface ServerTimes {
   /** Milliseconds, steady. */

@@ -4,10 +4,8 @@
  * Invariant: a secret is only in the requests that need it. A private key never leaves this process. No error
  * contains a part of either.
  */
-import { createPrivateKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
-import type { ClientAuth } from 'openid-client';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { modifyAssertion, None, PrivateKeyJwt, type ClientAuth } from 'openid-client';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { parseJsonObject } from '../base/json-object.ts';

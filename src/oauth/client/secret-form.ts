@@ -5,10 +5,8 @@
  * client was not recognised. Two at most: the id also in the body, if the reply speaks of the id; and one other place or
  * encoding, if the server offers it. Every parameter is secret unless it is listed as public.
  */
-import type { OAuthClient } from './client-authentication.ts';
-import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
-import type { Http, HttpReply } from '../base/http.ts';
-import { isSuccess, isTransient } from '../base/http.ts';
+import { authMethod, offeredAuthMethods, requireSecret, type OAuthClient } from './client-authentication.ts';
+import { isSuccess, isTransient, type Http, type HttpReply } from '../base/http.ts';
 import { oauthError } from '../base/oauth-error.ts';
 
 export interface RequestContent {

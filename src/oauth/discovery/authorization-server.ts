@@ -7,10 +7,8 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 import { quoted, quotedWithheld, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
-import { signInPageHint } from '../base/http.ts';
-import type { Http } from '../base/http.ts';
-import { firstMetadata, textList } from './metadata-document.ts';
-import type { FoundDocument } from './metadata-document.ts';
+import { signInPageHint, type Http } from '../base/http.ts';
+import { firstMetadata, textList, type FoundDocument } from './metadata-document.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { maxUrlLength } from '../base/resource.ts';

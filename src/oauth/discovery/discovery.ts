@@ -7,11 +7,9 @@
 import { KeyturnError, quotedUrl, reasonOf, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { BearerChallenge } from './challenge.ts';
-import { isSuccess } from '../base/http.ts';
-import type { Http } from '../base/http.ts';
+import { isSuccess, type Http } from '../base/http.ts';
 import { demandsAuthorization, namesMetadata, probe, probeByPost } from './probe.ts';
-import { discoverProtectedResource } from './protected-resource.ts';
-import type { ProtectedResource } from './protected-resource.ts';
+import { discoverProtectedResource, type ProtectedResource } from './protected-resource.ts';
 import { endpointOf } from '../base/resource.ts';
 
 export type DiscoveredResource =

@@ -6,19 +6,15 @@
  */
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
-import { offersDeviceGrant } from '../discovery/authorization-server.ts';
-import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import { offersDeviceGrant, type AuthorizationServer } from '../discovery/authorization-server.ts';
 import { constantTimeEqual } from '../../base/constant-time.ts';
-import { resourceParameter } from '../base/exceptions.ts';
-import type { Exceptions } from '../base/exceptions.ts';
-import { requireRegistrationIssuer } from '../client/registration.ts';
+import { resourceParameter, type Exceptions } from '../base/exceptions.ts';
+import { requireRegistrationIssuer, type Registration } from '../client/registration.ts';
 import type { DpopKey } from '../client/dpop-key.ts';
-import type { Registration } from '../client/registration.ts';
 import { scopeParameter } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { refuseError, refusePrompt } from './authorization-failure.ts';
-import type { RefusableRequest } from './authorization-failure.ts';
+import { refuseError, refusePrompt, type RefusableRequest } from './authorization-failure.ts';
 import type { GrantRequest } from './token-response.ts';
 
 /** A started sign-in. It contains secrets, so it is kept in memory only and never logged. */

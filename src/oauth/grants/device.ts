@@ -7,10 +7,8 @@
 import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
-import { deviceGrant } from '../discovery/authorization-server.ts';
-import type { TokenServer } from '../discovery/authorization-server.ts';
-import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
-import type { Http, HttpReply } from '../base/http.ts';
+import { deviceGrant, type TokenServer } from '../discovery/authorization-server.ts';
+import { isSuccess, isTransient, unreachableReply, type Http, type HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { responseFields, shownRefusal, oauthError, shownError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/exceptions.ts';

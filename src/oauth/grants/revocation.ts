@@ -5,8 +5,7 @@
  */
 import { tokenRevocation } from 'openid-client';
 import type { OAuthClient } from '../client/client-authentication.ts';
-import { isSignInPage, isTransient, unreachableReply } from '../base/http.ts';
-import type { Http, HttpReply } from '../base/http.ts';
+import { isSignInPage, isTransient, unreachableReply, type Http, type HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { oauthError } from '../base/oauth-error.ts';
 import { clientRejected } from './token-failure.ts';

@@ -7,8 +7,7 @@
  */
 import { z } from 'zod';
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { checkAudience } from './audience.ts';
-import type { Audience, ExpectedAudience } from './audience.ts';
+import { checkAudience, type Audience, type ExpectedAudience } from './audience.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { DpopKey } from '../client/dpop-key.ts';

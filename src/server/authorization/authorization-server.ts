@@ -16,19 +16,15 @@ import { memoryStorage } from '../storage/memory.ts';
 import type { Storage, StoredItem } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
 import { openRegistration } from './clients/browser-access.ts';
-import { Consents } from './consents.ts';
-import type { Consent } from './consents.ts';
-import { guardedFetch } from './clients/client-document.ts';
-import type { GuardedFetch } from './clients/client-document.ts';
+import { Consents, type Consent } from './consents.ts';
+import { guardedFetch, type GuardedFetch } from './clients/client-document.ts';
 import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
 import { callerIn, limitsOf } from './limits.ts';
-import { readAuthorizationOptions } from './options.ts';
-import type { AuthorizationServerOptions, Settings } from './options.ts';
+import { readAuthorizationOptions, type AuthorizationServerOptions, type Settings } from './options.ts';
 import { answerHeaders, errorPage } from './base/pages.ts';
-import { loadOidcProvider } from './base/peer.ts';
+import { loadOidcProvider, type OidcProvider } from './base/peer.ts';
 import { rewrittenRequest } from './rewritten-request.ts';
-import type { OidcProvider } from './base/peer.ts';
 import {
   completeRequests,
   keepErrors,

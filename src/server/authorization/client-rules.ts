@@ -12,8 +12,7 @@ import { hasPrivatePart } from '../resource/base/public-key.ts';
 import type { OidcProvider } from './base/peer.ts';
 import type { ClientOptions, Settings } from './options.ts';
 import { isOriginOf } from './clients/browser-access.ts';
-import { readDocument } from './clients/client-document.ts';
-import type { GuardedFetch } from './clients/client-document.ts';
+import { readDocument, type GuardedFetch } from './clients/client-document.ts';
 import { redirectProblem } from './clients/redirect.ts';
 import { grantTypes, jwtBearer, maxClientName } from './clients/registration-request.ts';
 

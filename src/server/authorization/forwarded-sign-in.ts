@@ -10,11 +10,9 @@ import { z } from 'zod';
 import { constantTimeEqual } from '../../base/constant-time.ts';
 import type { Forwarding } from './accounts/accounts.ts';
 import { errorPage } from './base/pages.ts';
-import { makeGrant, scopesOf } from './consent-policy.ts';
-import type { AuthorizationParameters } from './consent-policy.ts';
+import { makeGrant, scopesOf, type AuthorizationParameters } from './consent-policy.ts';
 import type { Settings } from './options.ts';
-import { finish, send, sendOn, signInStepOf } from './step.ts';
-import type { Step } from './step.ts';
+import { finish, send, sendOn, signInStepOf, type Step } from './step.ts';
 
 const kind = 'ForwardConsent';
 

@@ -5,8 +5,7 @@
  * Invariant: an assertion counts once, for the client and the resource that it names, and only if one of the
  * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time again.
  */
-import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
-import type { JWTPayload } from 'jose';
+import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify, type JWTPayload } from 'jose';
 import type { Provider, ResourceServer } from 'oidc-provider';
 import { z } from 'zod';
 import { statedClaims } from '../resource/tokens/claims.ts';

@@ -7,8 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
 import { BoundedMap } from '../resource/base/bounded-map.ts';
-import { RateLimiter } from '../resource/requests/rate-limit.ts';
-import type { Limit } from '../resource/requests/rate-limit.ts';
+import { RateLimiter, type Limit } from '../resource/requests/rate-limit.ts';
 import { callerOf, clientAddress, peerOf } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 

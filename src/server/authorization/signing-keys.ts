@@ -5,8 +5,7 @@
  * signed has ended. So a protected server that keeps the key set for a while never refuses a good token. Processes that
  * share the storage share the keys: the item's id is the key's number, and nobody makes a number twice.
  */
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import type { JsonWebKey } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
 

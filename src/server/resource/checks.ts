@@ -3,11 +3,9 @@
  *
  * Invariant: an option that can't be used is refused here, before the first request.
  */
-import { readServerOptions } from './options.ts';
-import type { ProtectedServerOptions, Settings } from './options.ts';
+import { readServerOptions, type ProtectedServerOptions, type Settings } from './options.ts';
 import { FailedTokens } from './requests/failed-tokens.ts';
-import { resourceMetadata } from './requests/metadata.ts';
-import type { ResourceMetadata } from './requests/metadata.ts';
+import { resourceMetadata, type ResourceMetadata } from './requests/metadata.ts';
 import { RateLimiter } from './requests/rate-limit.ts';
 import { ScopeRules } from './requests/scope-rules.ts';
 import { Dpop } from './tokens/dpop.ts';

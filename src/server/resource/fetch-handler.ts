@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
-import { withheldHeaders } from './access.ts';
-import type { Access } from './access.ts';
+import { withheldHeaders, type Access } from './access.ts';
 import type { IncomingRequest } from './base/incoming.ts';
 import { requireServer } from './base/option.ts';
 import type { ProtectedServer } from './protected-server.ts';

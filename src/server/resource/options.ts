@@ -12,8 +12,7 @@ import { callable, invalidOption, quietly, readOption, readOptions, seconds } fr
 import type { ServerEvent } from './events.ts';
 import type { Origins } from './requests/cors.ts';
 import type { Limit } from './requests/rate-limit.ts';
-import { asymmetricAlgorithms } from './tokens/jwt.ts';
-import type { AsymmetricAlgorithm } from './tokens/jwt.ts';
+import { asymmetricAlgorithms, type AsymmetricAlgorithm } from './tokens/jwt.ts';
 import type { TokenKind, VerifiedToken } from './tokens/token.ts';
 
 /** `valid`; `ended`: 401; `unavailable`: 503, since nobody can tell. */

@@ -6,22 +6,17 @@
  */
 import { quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
-import { makeAccess } from './access.ts';
-import type { Access } from './access.ts';
+import { makeAccess, type Access } from './access.ts';
 import { limitKey } from './base/address.ts';
 import { sha256 } from './base/digest.ts';
 import { shownFault } from './base/fault.ts';
-import { hasBody } from './base/incoming.ts';
-import type { Answer, IncomingRequest } from './base/incoming.ts';
+import { hasBody, type Answer, type IncomingRequest } from './base/incoming.ts';
 import { Refusal } from './base/refusal.ts';
-import { makeChecks } from './checks.ts';
-import type { Checks } from './checks.ts';
-import { failureEvent, requestEvent } from './events.ts';
-import type { Course } from './events.ts';
+import { makeChecks, type Checks } from './checks.ts';
+import { failureEvent, requestEvent, type Course } from './events.ts';
 import type { ProtectedServerOptions } from './options.ts';
 import { refusalAnswer } from './requests/challenge.ts';
-import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
-import type { Credentials } from './requests/credentials.ts';
+import { isForm, maxFormBytes, readCredentials, readForm, type Credentials } from './requests/credentials.ts';
 import { corsHeaders, preflight } from './requests/cors.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { checkPath } from './requests/path.ts';

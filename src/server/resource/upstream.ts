@@ -6,8 +6,7 @@
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
-import { digestOf } from './access.ts';
-import type { Access } from './access.ts';
+import { digestOf, type Access } from './access.ts';
 import { sha256 } from './base/digest.ts';
 import { statedClaims } from './tokens/claims.ts';
 

@@ -4,8 +4,7 @@
  * Invariant: the file and its companions are the user's own (0600).
  */
 import { chmodSync, closeSync, openSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
-import type { StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { KeyturnError } from '../../base/errors.ts';
 import { indexesOf, sqlStorage } from './sql.ts';
 import type { Storage } from './storage.ts';

@@ -21,8 +21,7 @@ import type { Ending, SessionParts } from './ending.ts';
 import type { Upstream } from './options.ts';
 import type { UpstreamTokens } from './session.ts';
 import type { SessionStatus } from './status.ts';
-import { startedSchema } from './upstream-server.ts';
-import type { SignedIn } from './upstream-server.ts';
+import { startedSchema, type SignedIn } from './upstream-server.ts';
 
 export interface ForwardingParts extends SessionParts {
   readonly upstream: Upstream;

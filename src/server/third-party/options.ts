@@ -15,8 +15,7 @@ import type {
 } from '../authorization/options.ts';
 import { callable, invalidOption, readOption, readOptions } from '../resource/base/option.ts';
 import { unnamedStorage } from '../storage/memory.ts';
-import { upstreamFormSchema } from './upstream-forms.ts';
-import type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';
+import { upstreamFormSchema, type UpstreamForm, type UpstreamFormName } from './upstream-forms.ts';
 
 /** The authorization server that people sign in at, and this server's registration there. */
 export interface UpstreamOptions {

@@ -20,15 +20,14 @@ import { upstreamFetch } from '../resource/upstream.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { eachInTurn, Ending } from './ending.ts';
-import { forwardingOf } from './forwarding.ts';
-import type { ForwardingParts } from './forwarding.ts';
-import { readThirdPartyOptions } from './options.ts';
-import type {
-  Receipt,
-  SessionEvent,
-  SessionTimes,
-  ThirdPartyOptions,
-  ThirdPartySettings,
+import { forwardingOf, type ForwardingParts } from './forwarding.ts';
+import {
+  readThirdPartyOptions,
+  type Receipt,
+  type SessionEvent,
+  type SessionTimes,
+  type ThirdPartyOptions,
+  type ThirdPartySettings,
 } from './options.ts';
 import { Sessions } from './session.ts';
 import { sessionIdOf, SessionStatus } from './status.ts';

@@ -3,8 +3,7 @@
  *
  * Invariant: a store guesses nothing. Its `undefined` may mean that the item is locked.
  */
-import { createSecretKey, hkdfSync } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { VaultError } from './trouble.ts';
 
 /** Each call resolves to what the item shows at its end. Throws `vault_unreadable` for a damaged item. */

@@ -6,8 +6,7 @@
  * Invariant: a sealed item opens only in its home and under its name. So another keychain gets nothing that it can read,
  * and what it shows is not taken for ours. An older item of the same name can't be detected here.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
 
 const form = '1';
 /** Bytes: the length that GCM uses without hashing (NIST SP 800-38D §5.2.1.1). Random ones don't repeat in 2^32 writes. */

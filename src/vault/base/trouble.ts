@@ -4,8 +4,7 @@
  * Invariant: the code that refuses knows its kind, and puts it into the error as a type. No code reads a
  * message to tell kinds apart. No secret enters an error.
  */
-import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { ErrorDetails, Reason } from '../../base/errors.ts';
+import { KeyturnError, quoted, type ErrorDetails, type Reason } from '../../base/errors.ts';
 
 /**
  * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain

@@ -7,8 +7,7 @@
  * ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
-import type { VaultErrorKind } from './trouble.ts';
-import { MissingItem, VaultError } from './trouble.ts';
+import { MissingItem, VaultError, type VaultErrorKind } from './trouble.ts';
 
 /** `unused`: no call yet. `slow`: the last answer took long. `new`: nobody has chosen a passphrase. */
 export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultErrorKind;

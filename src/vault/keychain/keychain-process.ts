@@ -6,10 +6,8 @@
  * request: the next call starts a new one.
  */
 import type { KeyturnError } from '../../base/errors.ts';
-import { fileBeside, forkChild } from '../../base/system/child.ts';
-import type { Child, SpawnChild } from '../../base/system/child.ts';
-import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
-import { answerSchema } from './keychain-messages.ts';
+import { fileBeside, forkChild, type Child, type SpawnChild } from '../../base/system/child.ts';
+import { answerSchema, type KeychainAnswer, type KeychainRequest } from './keychain-messages.ts';
 import { userIsAsked, VaultError } from '../base/trouble.ts';
 import { closedVault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';

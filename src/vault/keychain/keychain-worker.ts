@@ -11,10 +11,8 @@ import { quoted } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
 import { shieldProcess } from '../../base/shield.ts';
 import { hearParent, tellParent } from '../../base/system/parent.ts';
-import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
-import { requestSchema } from './keychain-messages.ts';
-import { loadKeytar } from './keytar.ts';
-import type { Keytar } from './keytar.ts';
+import { requestSchema, type KeychainAnswer, type KeychainRequest } from './keychain-messages.ts';
+import { loadKeytar, type Keytar } from './keytar.ts';
 
 /** Answers what the item shows at the end. */
 async function perform(keytar: Keytar, request: KeychainRequest): Promise<string | string[] | null> {

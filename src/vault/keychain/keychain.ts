@@ -8,12 +8,10 @@ import type { SpawnChild } from '../../base/system/child.ts';
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { quoted } from '../../base/errors.ts';
-import { rootItem } from '../base/item-store.ts';
-import type { Items, ItemStore } from '../base/item-store.ts';
+import { rootItem, type Items, type ItemStore } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
 import type { VaultWatch } from '../base/watch.ts';
-import { forkWorker, KeychainProcess } from './keychain-process.ts';
-import type { WithoutId } from './keychain-process.ts';
+import { forkWorker, KeychainProcess, type WithoutId } from './keychain-process.ts';
 import { inParts } from './parts.ts';
 
 export interface KeychainOptions {

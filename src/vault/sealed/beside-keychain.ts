@@ -3,8 +3,7 @@
  *
  * Invariant: another program can replace every file of the folder, and nothing of what the keychain keeps.
  */
-import { rootItem } from '../base/item-store.ts';
-import type { Items, ItemStore } from '../base/item-store.ts';
+import { rootItem, type Items, type ItemStore } from '../base/item-store.ts';
 import { newestItem } from '../base/vault.ts';
 import type { ItemFolder } from './item-folder.ts';
 

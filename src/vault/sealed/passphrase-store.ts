@@ -4,15 +4,12 @@
  * Invariants: while it is locked it holds no key. The root key is made once, with
  * the first passphrase; a new passphrase wraps the same root key again and replaces one file.
  */
-import { createSecretKey, randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { mutex } from '../../base/mutex.ts';
-import { rootItem } from '../base/item-store.ts';
-import type { ItemStore } from '../base/item-store.ts';
+import { rootItem, type ItemStore } from '../base/item-store.ts';
 import { lockedVault } from '../base/trouble.ts';
 import { ItemFolder, unreadable } from './item-folder.ts';
-import { defaultCost, unwrapRoot, wrapRoot } from './root-file.ts';
-import type { ScryptCost } from './root-file.ts';
+import { defaultCost, unwrapRoot, wrapRoot, type ScryptCost } from './root-file.ts';
 
 export interface PassphraseOptions {
   /** Absolute path. */

@@ -15,8 +15,7 @@ import { callable, readValue } from '../../resource/base/option.ts';
 import { invalidOption, readOption } from '../base/invalid-option.ts';
 import { errorPage, pageHeaders, tryAgainPage } from '../base/pages.ts';
 import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
-import { upstreamConfiguration, upstreamProblem } from './upstream-client.ts';
-import type { UpstreamConfiguration } from './upstream-client.ts';
+import { upstreamConfiguration, upstreamProblem, type UpstreamConfiguration } from './upstream-client.ts';
 
 export interface UpstreamAccountsOptions {
   /** The provider's issuer identifier, exactly as its metadata has it: an https URL. */

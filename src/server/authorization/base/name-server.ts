@@ -5,8 +5,7 @@
  * threads until the name server answered or was given up: a stranger whose name server is silent would keep every other
  * look-up of the process waiting. The file of hosts is not read.
  */
-import { Resolver } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
+import { Resolver, type LookupAddress } from 'node:dns';
 import type { FindAddresses } from '../../../base/addresses.ts';
 
 /** Milliseconds until the name server is asked again, and how often it is. A user waits for the page. */

@@ -6,8 +6,7 @@
  * in memory than the bound and one part of it.
  */
 import { getCACertificates } from 'node:tls';
-import { fetch } from 'undici';
-import type { Dispatcher, RequestInit } from 'undici';
+import { fetch, type Dispatcher, type RequestInit } from 'undici';
 import type { FindAddresses, Reach } from '../../../base/addresses.ts';
 import { KeyturnError } from '../../../base/errors.ts';
 import { makeAgent } from '../../../base/system/https-agent.ts';

@@ -5,8 +5,7 @@
  * wrong ones. Memory is bounded, and holds no token.
  */
 import { BoundedMap } from '../base/bounded-map.ts';
-import { RateLimiter } from './rate-limit.ts';
-import type { Limit } from './rate-limit.ts';
+import { RateLimiter, type Limit } from './rate-limit.ts';
 
 /** Tokens that are remembered at once; each is a digest. */
 const maxPassed = 10_000;

@@ -4,8 +4,7 @@
  * Invariant: a token passes only if this server is among its audiences (RFC 8707 §2, RFC 9068 §4), and its time has
  * come and not passed.
  */
-import { decodeJwt } from 'jose';
-import type { JWTPayload } from 'jose';
+import { decodeJwt, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import { expected, listed } from '../base/listed.ts';
 import { Refusal } from '../base/refusal.ts';

@@ -4,8 +4,7 @@
  * Invariant: a bound token passes only with a fresh proof of its key; a token without a key never passes as a bound
  * one. A proof passes once: when there is no room to remember it, it doesn't pass. The memory is this process's own.
  */
-import { base64url } from 'jose';
-import type { CryptoKey } from 'jose';
+import { base64url, type CryptoKey } from 'jose';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { Credentials } from '../requests/credentials.ts';

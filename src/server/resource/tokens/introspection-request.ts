@@ -4,10 +4,8 @@
  * Invariant: the token goes to the one introspection endpoint of its issuer, over https, in a body. Time and size of
  * the answer are bounded.
  */
-import { importJWK, SignJWT } from 'jose';
-import type { CryptoKey, JWK } from 'jose';
-import { deadline, send } from '../../../oauth/base/http.ts';
-import type { Http, HttpReply } from '../../../oauth/base/http.ts';
+import { importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { deadline, send, type Http, type HttpReply } from '../../../oauth/base/http.ts';
 
 /** Who this server is at its authorization server. */
 export type IntrospectionClient =

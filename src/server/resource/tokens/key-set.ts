@@ -6,18 +6,14 @@
  * is fetched at most once in 30 seconds, or once in five seconds while that fails. When the last good keys are
  * older than `outageSeconds`, nothing passes.
  */
-import { createLocalJWKSet, errors } from 'jose';
-import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import { createLocalJWKSet, errors, type CryptoKey, type JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
 import type { Http } from '../../../oauth/base/http.ts';
 import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
-import { Refusal } from '../base/refusal.ts';
-import type { RefusalReason } from '../base/refusal.ts';
-import { invalid, issuerMetadata } from './issuer-metadata.ts';
-import type { IssuerMetadata } from './issuer-metadata.ts';
+import { Refusal, type RefusalReason } from '../base/refusal.ts';
+import { invalid, issuerMetadata, type IssuerMetadata } from './issuer-metadata.ts';
 import { publicKey } from '../base/public-key.ts';
-import { problemIn } from './token.ts';
-import type { Outage } from './token.ts';
+import { problemIn, type Outage } from './token.ts';
 
 export interface KeySetSettings {
   readonly issuer: string;

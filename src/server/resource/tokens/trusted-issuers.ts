@@ -11,8 +11,7 @@ import { callable, invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { RateLimiter } from '../requests/rate-limit.ts';
 import { wrongIssuer } from './claims.ts';
-import { issuerTokens, shapeOf } from './issuer-tokens.ts';
-import type { IssuersOption, TokenShape } from './issuer-tokens.ts';
+import { issuerTokens, shapeOf, type IssuersOption, type TokenShape } from './issuer-tokens.ts';
 import { KeySet } from './key-set.ts';
 import type { TokenContext } from './token.ts';
 
