@@ -91,16 +91,11 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
   };
 }
 
-interface Keyring {
-  readonly bus: string;
-  end(): Promise<void>;
-}
-
 /**
  * A private session with a keyring of its own, so that nobody's own is written to. It outlives each broker, so
  * that one that is started anew finds its tokens, and ends with this process at the latest: its input closes then.
  */
-async function startKeyring(): Promise<Keyring> {
+async function startKeyring(): Promise<{ readonly bus: string; end(): Promise<void> }> {
   const holder = 'printf "%s\\n" "$DBUS_SESSION_BUS_ADDRESS"; cat >/dev/null';
   const session = spawn('sh', [path.join(root, 'scripts', 'with-keyring.sh'), 'sh', '-c', holder], {
     stdio: ['pipe', 'pipe', 'ignore'],

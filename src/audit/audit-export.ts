@@ -38,8 +38,6 @@ export async function tailAudit(folder: string, count: number, about?: string): 
   });
 }
 
-export type ExportFormat = 'jsonl' | 'csv';
-
 export interface ExportCounts {
   readonly rows: number;
   /** Lines that aren't rows. */
@@ -54,7 +52,7 @@ export interface ExportCounts {
 export async function exportAudit(
   folder: string,
   write: (text: string) => void | Promise<void>,
-  format: ExportFormat,
+  format: 'jsonl' | 'csv',
 ): Promise<ExportCounts> {
   return readLog(folder, async (files) => {
     let rows = 0;

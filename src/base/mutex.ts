@@ -5,15 +5,13 @@
  */
 
 export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
-export type KeyedMutex = <T>(key: string, work: () => Promise<T>) => Promise<T>;
-
 export function mutex(): Mutex {
   const run = keyedMutex();
   return (work) => run('', work);
 }
 
 /** A mutex for each key. Keys without work are forgotten. */
-export function keyedMutex(): KeyedMutex {
+export function keyedMutex(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const tails = new Map<string, Promise<unknown>>();
   return async (key, work) => {
     const before = tails.get(key) ?? Promise.resolve();

@@ -142,8 +142,6 @@ export function newScopes(
   return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }
 
-type DurationParams = Pick<ParamsOn<'request.answer'>, 'duration'>;
-
 /**
  * Without a duration the broker allows it until the user ends it. Undefined where the choice means nothing: then
  * nothing may be sent.
@@ -151,7 +149,7 @@ type DurationParams = Pick<ParamsOn<'request.answer'>, 'duration'>;
 export function durationParams(
   choice: DurationChoice,
   permission: Permission | undefined,
-): DurationParams | undefined {
+): Pick<ParamsOn<'request.answer'>, 'duration'> | undefined {
   switch (choice) {
     case 'once':
       return { duration: { once: true } };

@@ -97,10 +97,8 @@ function clockWords(ahead: number): string {
   return ahead > 0 ? words.clockAhead({ seconds }) : words.clockBehind({ seconds });
 }
 
-type RejectedTokensProps = NonNullable<Explanation['rejections']>[number];
-
 /** An app whose rejected tokens are not replaced for now. */
-function RejectedTokens({ app, operation, until }: RejectedTokensProps) {
+function RejectedTokens({ app, operation, until }: NonNullable<Explanation['rejections']>[number]) {
   return (
     <p>
       {words.rejectedOf} <UntrustedText text={app} bound={60} />
@@ -116,9 +114,7 @@ function RejectedTokens({ app, operation, until }: RejectedTokensProps) {
   );
 }
 
-type NextBy = NonNullable<Explanation['refresh']>['by'];
-
-function aheadWords(by: NextBy): string {
+function aheadWords(by: NonNullable<Explanation['refresh']>['by']): string {
   if (by === 'request') return words.nextBy.requestAfter;
   return by === 'resume' ? words.nextBy.resumeAfter : words.nextBy[by];
 }

@@ -72,12 +72,7 @@ function Revocation({ signIn }: { readonly signIn: SignIn }) {
 
 const revokeWords = strings.revoke;
 
-interface RevokeDialogProps {
-  readonly signIn: SignIn;
-  readonly onClose: () => void;
-}
-
-function RevokeDialog({ signIn, onClose }: RevokeDialogProps) {
+function RevokeDialog({ signIn, onClose }: { readonly signIn: SignIn; readonly onClose: () => void }) {
   const { id, endpoint, issuer } = signIn;
   const [receipts, setReceipts] = useState<readonly Receipt[]>();
   const action = useAction();

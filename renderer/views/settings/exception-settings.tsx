@@ -34,12 +34,7 @@ export function ExceptionSettings({ status: { exceptions } }: { readonly status:
   );
 }
 
-interface KnownExceptionProps {
-  readonly server: string;
-  readonly name: ExceptionName;
-}
-
-function KnownException({ server, name }: KnownExceptionProps) {
+function KnownException({ server, name }: { readonly server: string; readonly name: ExceptionName }) {
   const action = useAction();
   const rule = words.exceptionNames[name] ?? name;
   const place = exceptionTarget(server, name);

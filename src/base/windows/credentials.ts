@@ -66,7 +66,7 @@ export async function loadCredentialManager(): Promise<CredentialManager> {
       try {
         const items = koffi.decode(found[0], koffi.array(pointer, count[0] ?? 0)) as unknown[];
         return items.map((item) => ({
-          account: (koffi.decode(item, credential) as CredentialName).UserName,
+          account: (koffi.decode(item, credential) as { readonly UserName: string }).UserName,
         }));
       } finally {
         free(found[0]);
@@ -116,10 +116,6 @@ function functionsIn(koffi: typeof import('koffi').default) {
 interface Blob {
   readonly CredentialBlob: unknown;
   readonly CredentialBlobSize: number;
-}
-
-interface CredentialName {
-  readonly UserName: string;
 }
 
 const empty = {

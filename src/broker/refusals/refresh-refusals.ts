@@ -32,14 +32,9 @@ export function isRefusal(error: unknown): error is KeyturnError {
   return refusals.has(reasonOf(error));
 }
 
-interface CountedRefusal {
-  readonly error: KeyturnError;
-  readonly inARow: number;
-}
-
 export class RefreshRefusals {
   /** By sign-in, or by sign-in and scope set. */
-  readonly #counted = new Map<string, CountedRefusal>();
+  readonly #counted = new Map<string, { readonly error: KeyturnError; readonly inARow: number }>();
   /** By sign-in: the time of the first unclear refusal since the last success. */
   readonly #unclearSince = new Map<string, number>();
 

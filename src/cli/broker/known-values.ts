@@ -17,8 +17,6 @@ const maxValues = 500;
 /** Words that mean themselves in bash, zsh and fish alike, and are no option. */
 const plainWord = /^[A-Za-z0-9_][A-Za-z0-9_.:/@%+,-]*$/;
 
-type Collect = (connection: Connection) => Promise<readonly unknown[]>;
-
 const listOf =
   (method: string, name: string) =>
   async (connection: Connection): Promise<unknown[]> =>
@@ -49,7 +47,7 @@ const collectors = {
   requests: async (connection) => (await requests(connection)).map((one) => field(one, 'id')),
   apps: async (connection) => (await programs(connection)).map(wordFor),
   accounts: async (connection) => (await signIns(connection)).map((signIn) => field(signIn, 'account')),
-} as const satisfies Record<string, Collect>;
+} as const satisfies Record<string, (connection: Connection) => Promise<readonly unknown[]>>;
 
 export type ValueKind = keyof typeof collectors;
 

@@ -72,11 +72,9 @@ export class SettingsCard {
   }
 }
 
-type QuestionParts = Pick<BrokerParts, 'approvalRequests' | 'audit' | 'clock'>;
-
 /** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
 export async function askAboutSettings(
-  { approvalRequests, audit, clock }: QuestionParts,
+  { approvalRequests, audit, clock }: Pick<BrokerParts, 'approvalRequests' | 'audit' | 'clock'>,
   { different, allowed }: SettingsQuestion,
   over: AbortSignal,
   answered: () => void = () => undefined,
