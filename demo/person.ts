@@ -1,7 +1,4 @@
-/**
- * The user at the broker: answers the broker's questions, on the terminal or, with nobody there, by
- * saying yes and saying so.
- */
+/** Answers the broker's questions as the user: on the terminal or, with nobody there, by saying yes and saying so. */
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';

@@ -1,7 +1,4 @@
-/**
- * A local program as anyone would write it: the client library for tokens, the protocol's own SDK
- * for the protected server.
- */
+/** A local program as anyone writes it: the client library for tokens, the protocol's SDK for the protected server. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

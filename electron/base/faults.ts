@@ -9,10 +9,7 @@ import path from 'node:path';
 import { app, dialog } from 'electron';
 import { words } from './words.ts';
 
-/**
- * For `uncaughtException`. A rotation that is cut off here is settled by the next refresh
- * (broker/tokens/failed-refresh.ts).
- */
+/** For `uncaughtException`. The next refresh settles a rotation that is cut off (broker/tokens/failed-refresh.ts). */
 export function endAtFault(error: unknown): void {
   process.stderr.write(`keyturn: ended by a fault: ${nameOf(error)}\n`);
   try {

@@ -58,10 +58,7 @@ export class CardGuard {
     this.#press = { at: this.#now(), isKey: keyPresses.has(type) };
   }
 
-  /**
-   * The page shows the card of these questions as it is now, in place of any other. Said again: it shows something
-   * else of them.
-   */
+  /** The page shows the card of these questions and no other. Said again: it shows something else of them. */
   cardShown(ids: readonly string[]): void {
     this.#card = { ids: new Set(ids), since: this.#now() };
   }

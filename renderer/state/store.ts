@@ -65,9 +65,7 @@ interface Entry {
 
 const entries = new Map<ListName, Entry>();
 
-/**
- * How often what is on the screen is read again though nothing told of a change, in milliseconds: times of last use.
- */
+/** How often what is on the screen is read again though nothing told of a change, in milliseconds: last uses. */
 const rereadEvery = 60_000;
 
 export function startStore(): void {

@@ -113,10 +113,7 @@ export class AuditFile {
     );
   }
 
-  /**
-   * 16 hexadecimal digits that recognise a token; undefined until the log has the home's root key. To test a guess one
-   * needs the key.
-   */
+  /** 16 hexadecimal digits that recognise a token, by a key; undefined until the log has the home's root key. */
   fingerprint(token: string): string | undefined {
     if (!this.#fingerprintKey) return undefined;
     return createHmac('sha256', this.#fingerprintKey).update(token).digest('hex').slice(0, fingerprintDigits);

@@ -48,9 +48,7 @@ export class SharedWork<T> {
     return (this.#runs.get(key)?.waiters ?? 0) > 0;
   }
 
-  /**
-   * Cancels every run with `reason`, and refuses new ones with it. Resolves when those that it cancelled have ended.
-   */
+  /** Cancels every run with `reason` and refuses new ones with it. Resolves when those that ran have ended. */
   async end(reason: KeyturnError): Promise<void> {
     this.#ended = reason;
     const runs = [...this.#runs.values()];

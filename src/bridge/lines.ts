@@ -53,9 +53,7 @@ export class Lines {
     this.#go();
   }
 
-  /**
-   * Reads nothing until then, not even the end: for a client that takes nothing, whose own end is seen at the output.
-   */
+  /** Reads nothing until then, not even the end: for a client that takes nothing, whose end is seen at the output. */
   hold(until: Promise<void>): void {
     if (this.#isHeld) return;
     this.#isHeld = true;

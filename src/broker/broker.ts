@@ -1,7 +1,4 @@
-/**
- * The broker: what a host asks of it. Token requests are answered by token-requests.ts, whose header has the
- * invariants.
- */
+/** What a host asks of the broker. token-requests.ts answers token requests, and has the invariants. */
 import { DeadlineExceeded, RequestDeadline } from '../base/request-deadline.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
 import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
@@ -78,9 +75,7 @@ export class Broker {
     parts.signIns.watch(() => dropWithoutCompany(parts));
   }
 
-  /**
-   * Refuses what waits for the user. Resolves when all rotations and sign-ins under way have their tokens in the vault.
-   */
+  /** Refuses what waits for the user. Resolves when rotations and sign-ins under way have their tokens in the vault. */
   async end(): Promise<void> {
     const reason = brokerStopping();
     const signIns = this.#signInRuns.end(reason);

@@ -60,9 +60,7 @@ export class Rejections {
     return this.#suspects.has(id);
   }
 
-  /**
-   * False if the MCP server now names another issuer, or takes no Bearer tokens any more: the user must sign in again.
-   */
+  /** False if the MCP server now names another issuer, or takes no Bearer tokens: the user must sign in again. */
   async isIssuerStillNamed({ endpoint, request }: BegunRequest, signIn: SignIn): Promise<boolean> {
     const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
@@ -103,10 +101,7 @@ export class Rejections {
     }
   }
 
-  /**
-   * For a caller whose last token was rejected, during a pause (MCP, Step-Up Authorization Flow). Any other gets the
-   * token there is.
-   */
+  /** For a caller whose last token was rejected, during a pause (MCP, Step-Up Authorization Flow). */
   throwWhileNotReplacing({ request, endpoint }: BegunRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;

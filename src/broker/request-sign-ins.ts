@@ -82,10 +82,7 @@ export class RequestSignIns {
     });
   }
 
-  /**
-   * MCP, Step-Up Authorization Flow: a new authorization with the union of what was asked before and what is needed
-   * now.
-   */
+  /** MCP, Step-Up Authorization Flow: a new authorization with the scopes asked before and those needed now. */
   async stepUp(permitted: PermittedRequest, signIn: SignIn): Promise<void> {
     const { wanted, begun } = permitted;
     const { endpoint, request } = begun;

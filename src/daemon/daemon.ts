@@ -34,13 +34,9 @@ export interface Daemon {
   readonly broker: Broker;
   /** The owner in the host's own process. `heard` gets the notifications of docs/reference/wire-protocol.md. */
   owner(heard: (method: string) => void): InProcessOwner;
-  /**
-   * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.
-   */
+  /** The machine woke up, or its network is back: looks at clocks, tokens and what is pending now. */
   resumed(): void;
-  /**
-   * Listens again where the file of the socket was lost; the broker also looks from time to time. True if it was lost.
-   */
+  /** Listens again if the file of the socket was lost, as the broker does from time to time. True if it was lost. */
   lookForSocket(): Promise<boolean>;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;

@@ -19,9 +19,7 @@ const lineEnds = /\r\n?|\n/g;
 
 const nothing = Buffer.alloc(0);
 
-/**
- * The stream with other addresses. Throws what `readdress` throws, and `resource_mismatch` for an address without end.
- */
+/** The stream with other addresses. Throws as `readdress`, and `resource_mismatch` for an address without end. */
 export async function* readdressed(
   stream: AsyncIterable<Uint8Array>,
   readdress: (named: string) => string,

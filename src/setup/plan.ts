@@ -52,9 +52,7 @@ export const formatOf = ({ entryShape }: ConfigFile): Format =>
 /** Entries of one file: each is looked for in the whole text, and thousands of them would take minutes. */
 const maxEntries = 500;
 
-/**
- * Skips entries that start something else. A string says why the whole file stays: another format, or too many entries.
- */
+/** Skips entries that start something else. A string: why the whole file stays (another format, too many entries). */
 export function findingsIn(config: ConfigFile, text: string, own: OwnCommand): readonly Finding[] | string {
   try {
     const places = formatOf(config).find(text, config.keyPaths);

@@ -60,10 +60,7 @@ export class VaultItems {
     }
   }
 
-  /**
-   * Deletes the items that no record names. What can't be deleted now stays in the list, and is deleted later. Never
-   * rejects.
-   */
+  /** Deletes the items that no record names, or keeps them in the list to delete later. Never rejects. */
   async tidy(): Promise<void> {
     await this.#exclusive(() => this.#deleteUnused()).catch(() => undefined);
   }

@@ -20,9 +20,7 @@ export interface OpenOptions extends KeychainOptions {
   readonly sealed: { readonly folder: string; readonly key: 'passphrase' | 'keychain' };
 }
 
-/**
- * A vault, and the user's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself.
- */
+/** A vault, and the user's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock. */
 export interface LockableVault {
   readonly vault: Vault;
   /** True if the vault begins locked and only a passphrase opens it. */
@@ -39,9 +37,7 @@ export interface LockableVault {
   unlock(timeout: number, passphrase?: string): Promise<void>;
   /** Forgets the keys that the vault holds, once the running calls have ended. */
   lock(): Promise<void>;
-  /**
-   * Throws `invalid_request` if the vault has no passphrase; else as `unlock`, and `locked` while the vault is locked.
-   */
+  /** Throws `invalid_request` if the vault has no passphrase, `locked` while it is locked; else as `unlock`. */
   changePassphrase(current: string, next: string): Promise<void>;
 }
 

@@ -142,10 +142,7 @@ export function newScopes(
   return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }
 
-/**
- * Without a duration the broker allows it until the user ends it. Undefined where the choice means nothing: then
- * nothing may be sent.
- */
+/** Without a duration: until the user ends it. Undefined if the choice means nothing: then nothing may be sent. */
 export function durationParams(
   choice: DurationChoice,
   permission: Permission | undefined,

@@ -91,10 +91,7 @@ export function revokePermission(
   return action.run(apiKey ? 'apiKey.permission.revoke' : 'permission.revoke', { app, resource }, done);
 }
 
-/**
- * A permission for one run or for several accounts has no other form on the wire, and a window sets none for an API
- * key.
- */
+/** The wire can't say a permission for one run or several accounts otherwise; a window sets none for an API key. */
 function canBeSetAnew({ run, apiKey, accounts = [] }: Permission): boolean {
   return run === undefined && !apiKey && accounts.length <= 1;
 }

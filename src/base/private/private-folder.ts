@@ -10,10 +10,7 @@ import { KeyturnError, quoted, Unreachable } from '../errors.ts';
 import { checkPrivate, socketRule } from './private-check.ts';
 import { systemCode } from '../system-error.ts';
 
-/**
- * Makes a folder (0700) if there is none, then checks it. Throws `file_unreadable` where it can't be made, and
- * `socket_unsafe`.
- */
+/** Makes a folder (0700) if there is none, and checks it. Throws `file_unreadable`, `socket_unsafe`. */
 export function prepareFolder(folder: string): void {
   if (!isTaken(folder)) refuseOthersFolder(folder);
   try {
@@ -105,9 +102,7 @@ export function checkFolder(folder: string): void {
   checkPrivate(found, folder, 'socketFolder');
 }
 
-/**
- * What is at this path, links not followed; undefined if nothing is. Throws `socket_unsafe` or `broker_unreachable`.
- */
+/** What is at this path, links not followed; undefined if nothing. Throws `socket_unsafe`, `broker_unreachable`. */
 export function lookAt(name: string): BigIntStats | undefined {
   try {
     return fs.lstatSync(name, { bigint: true, throwIfNoEntry: false });

@@ -6,10 +6,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 
-/**
- * Who can change the file, or replace it, besides the administrator. For each value it is easier than for the one
- * before.
- */
+/** Who can change or replace the file, besides the administrator: each more easily than the one before. */
 export type Changer = 'you' | 'group' | 'others';
 
 const weakest = ['you', 'group', 'others'] as const;

@@ -39,10 +39,7 @@ export const maxQuestions = 256;
 export const maxQuestionId = 256;
 export const maxQuestionRefusals = 32;
 
-/**
- * Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many
- * milliseconds.
- */
+/** Requests of a stateless client that wait for its answers to a stateful server, and for how many milliseconds. */
 export const maxParked = 64;
 export const parkedFor = 600_000;
 

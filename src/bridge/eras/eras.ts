@@ -102,9 +102,7 @@ export class Eras implements ServerPeer {
     this.#between = way;
   }
 
-  /**
-   * A client that had no answer in time to its question for the newer era goes on with a handshake of the older one.
-   */
+  /** A client that had no answer in time to its question for the newer era goes on with an older handshake. */
   async #giveUp(): Promise<void> {
     const search = this.#search;
     this.#search = undefined;
@@ -214,9 +212,7 @@ export class Eras implements ServerPeer {
   }
 }
 
-/**
- * A server should answer a handshake with the newest revision that it speaks. Some refuse the client's, and name theirs.
- */
+/** A server should answer a handshake with its newest revision. Some refuse the client's, and name theirs. */
 function olderRevision({ params }: JSONRPCRequest, outcome: Answer | WrongTransport): string | undefined {
   const refusal = outcome instanceof WrongTransport ? outcome.otherwise : outcome;
   const words = refusal instanceof KeyturnError ? refusal.message : JSON.stringify(refusal);

@@ -133,10 +133,7 @@ export class ParamHeaders {
   }
 }
 
-/**
- * Undefined: the revision forbids one of the declarations. They are on properties at any depth, by chains of
- * `properties` alone.
- */
+/** Undefined: the revision forbids one of the declarations. They are at any depth, by chains of `properties` alone. */
 function declaredIn(schema: unknown): readonly ParamHeader[] | undefined {
   const found = new Map<string, ParamHeader>();
   const visit = (node: unknown, path: readonly string[], isChain: boolean, depth: number): boolean => {

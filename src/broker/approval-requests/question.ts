@@ -54,9 +54,7 @@ export type Question =
       readonly endpoint: string;
       /** Of the URL that the app asks for, with its question mark: shown, and no part of the permission. */
       readonly query?: string;
-      /**
-       * The question is about the endpoint's API key, and about no token. `target`: what its permission is stored under.
-       */
+      /** The question is about the endpoint's API key, not a token. `target`: what its permission is stored under. */
       readonly apiKey?: ShownApiKey & { readonly target: string };
       /** What an approval allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];

@@ -97,9 +97,7 @@ export class Consent {
     }
   }
 
-  /**
-   * Withdraws the approval requests and refuses new ones with `error`. Resolves when the answers that came are on disk.
-   */
+  /** Withdraws the approval requests; refuses new ones with `error`. Resolves when the answers are on disk. */
   async end(error: KeyturnError): Promise<void> {
     await this.#openApprovalRequests.end(error);
   }

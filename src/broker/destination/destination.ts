@@ -51,9 +51,7 @@ export interface Destination {
   readonly isCompany?: true;
 }
 
-/**
- * The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for each.
- */
+/** The issuer's name, the MCP server's name for it, and the resource: the user may have set an exception for each. */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
   return [server.issuer, source.identifier, resource];
 }
@@ -148,9 +146,7 @@ const maxServersTried = 5;
 
 type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
 
-/**
- * RFC 9728 §7.6: the user's choice, else a server where we have a sign-in or a client, else the first that qualifies.
- */
+/** RFC 9728 §7.6: the user's choice, else a server where we have a sign-in or client, else the first that qualifies. */
 async function chooseServer(
   parts: BrokerParts,
   request: DestinationRequest,

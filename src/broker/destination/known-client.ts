@@ -24,9 +24,7 @@ export interface WantedClient extends Pick<RegistrationRequest, 'scope' | 'needs
   readonly isByUser: boolean;
 }
 
-/**
- * Our registration at this issuer, if there is one. RFC 7591 §3.2.1: the end of its secret is the server's own time.
- */
+/** Our registration at this issuer, if any. RFC 7591 §3.2.1: the end of its secret is the server's own time. */
 export function knownAs(
   { registrations, servers, clientMetadataUrl }: BrokerParts,
   server: AuthorizationServer,

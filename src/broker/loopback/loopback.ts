@@ -34,9 +34,7 @@ export const sharedPath = '/callback';
 /** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 16;
 
-/**
- * Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a registered path.
- */
+/** Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a path. */
 const ownPath = (): string => `/${unguessable()}${sharedPath}`;
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');

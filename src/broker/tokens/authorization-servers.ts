@@ -59,10 +59,7 @@ export class AuthorizationServers {
     );
   }
 
-  /**
-   * For a source `default`: the default endpoints if it publishes none. Throws `metadata_invalid` if they can't be
-   * used.
-   */
+  /** For a source `default`: the default endpoints if it publishes none. Throws `metadata_invalid`. */
   async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
     const exceptions = this.#parts.exceptions.for(endpoint, source.identifier);

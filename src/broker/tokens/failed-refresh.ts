@@ -150,9 +150,7 @@ export class RefreshFailures {
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
-  /**
-   * A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set.
-   */
+  /** A server gave tokens: what it refused is forgotten. By sign-in, by endpoint, or by sign-in and scope set. */
   forget(key: string): void {
     this.backoff.succeeded(key);
     this.refusals.clear(key);

@@ -27,10 +27,7 @@ export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
   readonly secret: SignInSecret;
 }
 
-/**
- * `scope` undefined: all scopes of the sign-in. Throws `login_required` if something is gone, and what the vault
- * throws.
- */
+/** `scope` undefined: all scopes of the sign-in. Throws `login_required` if something is gone, and as the vault. */
 export async function prepareRefresh(
   { secrets, exceptions, registrations, servers, cache }: PreparedRefreshParts,
   signIn: SignIn,

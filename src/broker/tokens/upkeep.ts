@@ -18,9 +18,7 @@ interface UpkeepParts extends Pick<RefresherParts, 'clock' | 'cache' | 'signIns'
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;
 
-/**
- * Milliseconds between the starts of two refreshes: 500 start within ten seconds, and none waits for another's answer.
- */
+/** Milliseconds between the starts of two refreshes: 500 start in ten seconds, and none waits for another. */
 export const startEvery = 20;
 
 /** Milliseconds by which the clocks may differ between two ticks before it is reported: a busy machine ticks late. */
@@ -67,10 +65,7 @@ export class Upkeep {
     if (!this.#isStarting) void this.#startDue();
   }
 
-  /**
-   * What a tick adds meanwhile is started too. Much may have happened while a sign-in waited, so each is looked at
-   * again.
-   */
+  /** What a tick adds meanwhile is started too. Each is looked at again: much may have happened during a sign-in. */
   async #startDue(): Promise<void> {
     const { clock, refresher } = this.#parts;
     this.#isStarting = true;

@@ -25,10 +25,7 @@ export function entryName({ host, pathname, href }: URL, program = parentProgram
   return `${plain(`${host}${pathname}`).slice(0, rest)}-${by}-${mark}`;
 }
 
-/**
- * `notes.example-mcp`: for an entry that a user makes in a terminal. With a mark where host and path could be
- * another's.
- */
+/** `notes.example-mcp`: for an entry made in a terminal. With a mark if host and path could be another's. */
 export function nameOfServer({ protocol, host, pathname, search, href }: URL): string {
   const place = pathname === '/' ? host : `${host}${pathname}`;
   const name = plain(place);

@@ -23,10 +23,7 @@ export async function requireBroker(): Promise<void> {
   if (forwardedSocket(process.env) === undefined) (await connect()).close();
 }
 
-/**
- * A running broker, or undefined: for commands that are about the broker itself. One whose socket is gone is told to
- * listen again.
- */
+/** A running broker, or undefined: for commands about the broker itself. One whose socket is gone listens again. */
 export async function connectIfRunning(): Promise<Connection | undefined> {
   try {
     const connection = await connectAsOwner();

@@ -13,10 +13,7 @@ import { connectIfRunning } from './connection.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
-/**
- * False if none ran. Throws `broker_running` if one still runs. Works with a broker of any
- * version: any answer will do.
- */
+/** False if none ran. Throws `broker_running` if one still runs. Any answer will do, so any version of a broker. */
 export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;

@@ -52,9 +52,7 @@ export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
   }
 }
 
-/**
- * The end of a forward, which KEYTURN_SOCKET names: whether its socket is there and somebody listens. Nothing is sent.
- */
+/** The end of a forward, which KEYTURN_SOCKET names: whether somebody listens at its socket. Nothing is sent. */
 export async function checkForward({ label, socket }: ForwardedSocket): Promise<BrokerLook> {
   try {
     (await connectTo(socket)).socket.destroy();

@@ -232,10 +232,7 @@ function requireKnownType(token: TokenResult): TokenResult {
 /** RFC 6750 §3.1: only `insufficient_scope` says that another token would help a 403. */
 const insufficientScope = /\berror\s*=\s*(?:"insufficient_scope"|insufficient_scope\b)/i;
 
-/**
- * What of a response is a challenge: any 401, a gateway's redirect that names the metadata, and a 403 for want of scope.
- * Never a 400.
- */
+/** What of a response is a challenge: a 401, a redirect that names the metadata, a 403 for want of scope. No 400. */
 function challengeOf(response: Response): Challenge | undefined {
   const header = response.headers.get('www-authenticate');
   const wwwAuthenticate = header !== null && header.length <= maxLength.challenge ? header : undefined;

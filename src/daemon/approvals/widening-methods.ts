@@ -160,9 +160,7 @@ const approvalFor: { readonly [M in WideningMethod]: AskFor<M> } = {
   },
 };
 
-/**
- * What the user is asked before a request runs. `params` have passed the method's schema. Throws as the method would.
- */
+/** What the user is asked before a request runs. `params` passed the method's schema. Throws as the method would. */
 export function commandApprovalFor(
   parts: CommandApprovalParts,
   method: WideningMethod,

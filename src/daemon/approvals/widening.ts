@@ -122,9 +122,7 @@ export function decisionOf(broker: Broker, params: PermissionParams, placeOf = t
   };
 }
 
-/**
- * What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out.
- */
+/** What a request sets, as it was when its card was made, or, without a card, when it was carried out. */
 export interface PermissionChange {
   readonly decided: Permission;
   /** It is valid only while this is unchanged. Absent: it is always valid. */
@@ -190,10 +188,7 @@ export function widensPermission(broker: Broker, params: PermissionParams, place
   );
 }
 
-/**
- * What the user of the Keyturn app is asked before a permission is set. Undefined: it gives no more than what is allowed
- * already.
- */
+/** What the user of the app is asked before a permission is set. Undefined: it gives no more than is allowed. */
 export function permissionRequest(
   broker: Broker,
   params: PermissionParams,

@@ -12,9 +12,7 @@ import { readPrivate } from '../../base/private/private-file.ts';
 
 const keySchema = z.object({ appId: z.string(), brokerId: z.string() });
 
-/**
- * Without it the next pairing under this name would be refused (`conflict`). Never fails: the app is unpaired already.
- */
+/** Without it the next pairing under this name would be a `conflict`. Never fails: the app is unpaired. */
 export async function removeAppKeyFiles(
   { config }: Pick<HomePaths, 'config'>,
   removed: z.output<typeof keySchema>,

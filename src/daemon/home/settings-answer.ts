@@ -24,10 +24,7 @@ function countingAnyway(written: WrittenSettings): ApprovedSettings {
   return toApproved({ settings, authorities: undefined });
 }
 
-/**
- * The home's record, decided as far as it can be without asking. `early`: what the user answered before the vault
- * was open.
- */
+/** The home's record, decided as far as it can be. `early`: what the user answered before the vault was open. */
 export function decided(
   item: HomeRecord,
   written: WrittenSettings,
@@ -41,10 +38,7 @@ export function decided(
   return differences(written, nothingApproved).length === 0 ? { ...item, approved } : item;
 }
 
-/**
- * The home's record after an answer. `asked` was on the card, and `shown` was written at that time; `now` is written
- * now.
- */
+/** The home's record after an answer. `asked` was on the card, `shown` was written then, `now` is written now. */
 export function answered(
   item: HomeRecord,
   verdict: 'approve' | 'deny',

@@ -73,10 +73,7 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 
-/**
- * Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`,
- * `insecure_url`.
- */
+/** The canonical endpoint, without asking a server. Throws `invalid_resource`, `invalid_request`, `insecure_url`. */
 export function checkApiKey(
   broker: Broker,
   { resource, header }: Pick<ParamsOf<'apiKey.set'>, 'resource' | 'header'>,

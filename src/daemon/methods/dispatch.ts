@@ -58,9 +58,7 @@ export type OwnersMethod = {
 }[MethodName];
 
 export interface InProcessOwner {
-  /**
-   * Any of the owner's methods of ipc/protocol/methods.ts. Params and answer are not yet typed. Throws KeyturnError.
-   */
+  /** Any of the owner's methods of ipc/protocol/methods.ts. Params and answer are untyped. Throws KeyturnError. */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether this request gives somebody more than they have. Throws KeyturnError. */
   widens(method: OwnersMethod, params: unknown): Promise<boolean>;

@@ -11,9 +11,7 @@ import { defaultSettings, settingsSchema, trustRequired, type Settings } from '.
 import { settingNames, type SettingName } from './setting-choices.ts';
 
 export const approvedSchema = z.object({
-  /**
-   * By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used.
-   */
+  /** By name, without defaults, so that these may change with a new Keyturn. Each is checked again where it is used. */
   values: z.record(z.string().max(64), z.union([z.string().max(maxLength.setting), z.number(), z.boolean()])),
   /** SHA-256 of the CA file, base64url. */
   authoritiesHash: z.string().max(64).optional(),

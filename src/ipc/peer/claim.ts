@@ -113,9 +113,7 @@ function mask(argument: string, before: string | undefined): string {
     .replace(/[\w+~=-]{16,}/g, (text) => (isRandom(text) ? withheld : text));
 }
 
-/**
- * Whether eight or more letters and digits are left without its words: a key of 64 bits has that many in hexadecimal.
- */
+/** Whether eight or more letters and digits are left without its words: as many as a key of 64 bits in hexadecimal. */
 function isRandom(text: string): boolean {
   const rest = text.replace(/[A-Z]?[a-z]{3,}/g, '').replace(/[^A-Za-z0-9]/g, '');
   return rest.length >= 8;

@@ -37,9 +37,7 @@ export function unitIn(cgroup: string): string | undefined {
   return cgroup.split('/').findLast((part) => /^[\w:.\\@-]{1,248}\.(?:service|scope)$/.test(part));
 }
 
-/**
- * Docker, Podman, CRI-O, containerd by their 64 digits, cut to the 12 that their commands show; LXC and nspawn by name.
- */
+/** Docker, Podman, CRI-O, containerd by the 12 digits that their commands show; LXC and nspawn by name. */
 export function containerIn(cgroup: string): string | undefined {
   const parts = cgroup.split('/');
   const id = parts.findLast((part) =>

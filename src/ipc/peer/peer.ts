@@ -17,9 +17,7 @@ export type PeerFacts =
       readonly pid: number;
       /** When the process began, in the kernel's ticks since boot: with the pid it names one process. */
       readonly startTicks?: string;
-      /**
-       * Absent where the kernel doesn't tell: another user's or a non-dumpable process. For the log: see program.ts.
-       */
+      /** Absent if the kernel doesn't tell: another user's or a non-dumpable process. For the log: see program.ts. */
       readonly executable?: string;
     }
   | { readonly kind: 'unverified' };

@@ -27,9 +27,7 @@ export interface ProgramFacts {
   readonly claim?: Claim;
   /** The nearest first. */
   readonly enclosures: readonly Enclosure[];
-  /**
-   * Names of the processes above it, the nearest first: of their files, and of interpreters as they call themselves.
-   */
+  /** Names of the processes above it, the nearest first: of their files; of interpreters as they call themselves. */
   readonly parents: readonly string[];
 }
 

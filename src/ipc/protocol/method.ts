@@ -39,10 +39,7 @@ export interface Method {
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `reduces`, `widens` and `mayWiden`, which otherwise do. */
   readonly changesNoList?: true;
-  /**
-   * It may be called again and again to show something. From the owner, it doesn't keep the vault from locking when
-   * idle.
-   */
+  /** It may be called again and again to show something. From the owner, it doesn't keep an idle vault from locking. */
   readonly isPolled?: true;
   /** A user acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;

@@ -100,9 +100,7 @@ const explanation = z.object({
       }),
     )
     .optional(),
-  /**
-   * What brings the next access token, and not before when; absent for a sign-in that needs the user, or was revoked.
-   */
+  /** What brings the next access token, and its earliest time; absent if the sign-in needs the user or is revoked. */
   refresh: z
     .object({
       by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),

@@ -14,10 +14,7 @@ import type { After } from '../wire/timer.ts';
 
 const firstPassed = 3;
 
-/**
- * The descriptor that was passed to the process `pid`; undefined where none was. Throws `invalid_request` for more
- * than one.
- */
+/** The descriptor that was passed to the process `pid`, if one was. Throws `invalid_request` for more than one. */
 export function passedDescriptor(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,

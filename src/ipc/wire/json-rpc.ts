@@ -97,10 +97,7 @@ function shown(value: unknown): string | undefined {
   return value.slice(0, maxLength.sentence).split('\n').map(visible).join('\n');
 }
 
-/**
- * The refusal that a proven broker sent. A reason that this release doesn't know becomes `internal`
- * with its message kept.
- */
+/** The refusal that a proven broker sent. A reason unknown to this release becomes `internal` with its message. */
 export function errorFrom(body: ErrorBody): KeyturnError {
   const { reason, hint, rule, exception, retryAfter }: Fields = isObject(body.data) ? body.data : {};
   const message = shown(body.message) ?? 'the broker refused without a reason';

@@ -41,9 +41,7 @@ export interface AuthorizationServer extends TokenServer {
   readonly bindsTokens?: true;
   /** Set if the server has no metadata: these are the default endpoints. */
   readonly isDefault?: true;
-  /**
-   * Set if there is no authorization endpoint and S256 isn't listed: no user signs in there (`requirePkceForUser`).
-   */
+  /** Set if there is no authorization endpoint and S256 isn't listed: no user signs in there (`requirePkceForUser`). */
   readonly lacksPkce?: true;
   /** Until when this may be kept: milliseconds, steady. Undefined if that is not known. */
   readonly freshUntil?: number;
@@ -114,9 +112,7 @@ export async function metadataOfIssuer(issuer: string, http: Http): Promise<Foun
   return found;
 }
 
-/**
- * RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte.
- */
+/** RFC 8414 §3.1: both spellings of an issuer without a path have one document. Its own counts, byte for byte. */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
   return [origin, `${origin}/`].includes(issuer) ? [origin, `${origin}/`] : [issuer];

@@ -150,9 +150,7 @@ const knownSchemes = new Set(['basic', 'bearer', 'digest', 'dpop', 'gnap', 'nego
 
 /** The challenges of a malformed header, with the parameters whose meaning is clear. */
 function readLoosely(cursor: Cursor): Challenge[] {
-  /**
-   * The last parameter, if its value has no quotes. Another word behind it may belong to the value: then it is dropped.
-   */
+  /** The last parameter, if its value has no quotes. Dropped if another word behind it may belong to the value. */
   let bare: string | undefined;
   while (cursor.at < cursor.text.length) {
     const between = take(cursor, separatorPattern);

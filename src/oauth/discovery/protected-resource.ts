@@ -37,10 +37,7 @@ const protectedResourceSchema = z.looseObject({
   dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
 
-/**
- * Undefined only if there is none at any location. Throws resource_mismatch, metadata_invalid, insecure_url,
- * Unreachable.
- */
+/** Undefined if there is none anywhere. Throws resource_mismatch, metadata_invalid, insecure_url, Unreachable. */
 export async function discoverProtectedResource(
   endpoint: string,
   challenge: BearerChallenge | undefined,
@@ -78,9 +75,7 @@ function absolute(named: string, endpoint: string): string {
   return /^\/(?!\/)/.test(named) ? new URL(endpoint).origin + named : named;
 }
 
-/**
- * MCP, Protected Resource Metadata Discovery Requirements: if the challenge names the document, only that one is used.
- */
+/** MCP, Protected Resource Metadata Discovery Requirements: a document that the challenge names is the only one. */
 async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const answer = await fetchMetadata(url, http, unreachable);
   if (answer.kind === 'found') return answer;

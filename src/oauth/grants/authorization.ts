@@ -108,10 +108,7 @@ function mayBeUnknown({ registration, isNewClient = false, prompt }: Authorizati
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
-/**
- * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not set ours to
- * another value.
- */
+/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the endpoint's query must not set ours. */
 function requireFreeParameters(
   server: AuthorizationServer,
   { searchParams }: URL,

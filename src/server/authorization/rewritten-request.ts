@@ -57,10 +57,7 @@ function formOf(text: string, type: string): URLSearchParams | undefined {
   return texts.success ? stated(new URLSearchParams(texts.data)) : undefined;
 }
 
-/**
- * RFC 6749 §3.1, §3.2: a parameter without a value counts as left out. One that is repeated with the same value says the
- * same.
- */
+/** RFC 6749 §3.1, §3.2: a parameter without a value counts as left out; one repeated with the same value as one. */
 export function stated(asked: URLSearchParams): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of asked) {

@@ -9,10 +9,7 @@ import type { VerifiedToken } from './tokens/token.ts';
 
 /** Claims of the token, and the parsed body where this server read it. */
 export interface Access extends VerifiedToken {
-  /**
-   * The body as it was parsed here: a message where `operations` are given, `URLSearchParams` for a form; else
-   * undefined.
-   */
+  /** The body as parsed here: a message where `operations` are given, `URLSearchParams` for a form; else undefined. */
   readonly body: unknown;
   /** For the protocol's SDK, which takes it as `authInfo`. Its `token` is empty. */
   readonly authInfo: SdkAuthInfo;

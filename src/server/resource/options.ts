@@ -82,10 +82,7 @@ export interface ProtectedServerOptions {
   };
   /** Addresses and ranges of proxies whose X-Forwarded-* and Forwarded headers are read. */
   readonly trustedProxies?: readonly string[];
-  /**
-   * The path of the resource as this process sees it, if a proxy or a mount strips a prefix; the resource's unless
-   * given.
-   */
+  /** The resource's path as this process sees it, if a proxy or a mount strips a prefix; else the resource's. */
   readonly mountPath?: string;
   /** Origins of pages that may use this server; `*`, any, unless given: a page has no rights but its own token's. */
   readonly origins?: Origins;

@@ -213,10 +213,7 @@ export class ProtectedServer {
     return bytes;
   }
 
-  /**
-   * What the client asked for: the path as clients know it, at the configured origin, since anybody can write a Host
-   * header.
-   */
+  /** The path as clients know it, at the configured origin, since anybody can write a Host header. */
   #ownUrl(request: IncomingRequest): string {
     return this.origin + this.#path(request);
   }

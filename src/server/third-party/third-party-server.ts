@@ -39,10 +39,7 @@ export interface ThirdPartyServer {
   readonly handler: RequestListener;
   /** True for a path of this server, for a program that serves more. */
   serves(path: string): boolean;
-  /**
-   * For the option `checkSession` of `protectedServer`, which must be told: without it, issued tokens outlive their
-   * sessions.
-   */
+  /** For the option `checkSession` of `protectedServer`: without it, issued tokens outlive their sessions. */
   readonly checkSession: (token: VerifiedToken) => Promise<SessionState>;
   /**
    * A fetch to the upstream resource for a request that passed, with the session's own upstream token, which is renewed

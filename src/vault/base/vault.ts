@@ -63,9 +63,7 @@ export async function requireStorable(vault: Pick<Vault, 'set' | 'delete'>): Pro
   await vault.delete('probe');
 }
 
-/**
- * The item with number and id of the newest document. It has a key of its own, and is open while the vault is locked.
- */
+/** The item with number and id of the newest document. It has its own key, and is open while the vault is locked. */
 export const newestItem = 'newest';
 
 /** A name is also the name of a file, and `.new` marks a file's draft. */

@@ -30,9 +30,7 @@ export interface Block {
 /** Milliseconds. A longer keychain call counts as slow. The slowest one measured took 1.5 s, with 10,000 items. */
 const slowCall = 3000;
 
-/**
- * Milliseconds. 5 s lets a user type. The pause doubles up to 5 min, so that few prompts open while nobody is there.
- */
+/** Milliseconds. 5 s lets a user type. The pause doubles up to 5 min, so that few prompts open if nobody is there. */
 const firstPause = 5000;
 const maxPause = 300_000;
 
@@ -61,9 +59,7 @@ export class VaultWatch {
     return this.#shown;
   }
 
-  /**
-   * True after a successful call, until the vault is blocked or a call shows trouble. A damaged item changes nothing.
-   */
+  /** True after a successful call, until the vault is blocked or a call shows trouble: not one damaged item. */
   get isOpen(): boolean {
     return this.#isUsed && !this.#trouble && !this.#block;
   }
@@ -78,9 +74,7 @@ export class VaultWatch {
     return this.#block;
   }
 
-  /**
-   * A call for `item` succeeded. A successful read doesn't end `full`: only a write proves that the store has space.
-   */
+  /** A call for `item` succeeded. A read doesn't end `full`: only a write proves that the store has space. */
   passed(did: 'read' | 'write', item: string): void {
     this.#isUsed = true;
     this.#pauses = 0;

@@ -14,9 +14,7 @@ import type { VaultWatch } from '../base/watch.ts';
 
 export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker');
 
-/**
- * Starts the worker with Node. The worker itself doesn't keep this process alive; the time-out of a waiting call does.
- */
+/** Starts the worker with Node. The worker doesn't keep this process alive; the time-out of a waiting call does. */
 export const forkWorker: SpawnChild = (env) => forkChild(keychainWorkerFile, env);
 
 /** Hints for the user whose keychain doesn't answer. */
@@ -26,9 +24,7 @@ const withoutDesktop = 'without a desktop as docs/guides/scripts-and-ci.md says'
 const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service; ${withoutDesktop}), ${orSealedFile}`;
 const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
-/**
- * The words with which keychains on Linux and macOS report that they are locked, or that the user closed the prompt.
- */
+/** The words by which keychains on Linux and macOS say that they are locked, or that the user closed the prompt. */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;
 
 function refusal(answer: KeychainAnswer & { ok: false }): VaultError {

@@ -1,6 +1,4 @@
-/**
- * `keyturn oauth-client add ISSUER`: client information that the user obtained by registering Keyturn there.
- */
+/** `keyturn oauth-client add ISSUER`: client information that the user obtained by registering Keyturn there. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quoted, shellWord } from '../../../base/errors.ts';

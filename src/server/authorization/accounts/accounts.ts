@@ -33,9 +33,7 @@ export interface SignInStep {
 export type SignInResult =
   /** `name`: what the consent page calls the user; the account unless given. */
   | { readonly account: string; readonly name?: string }
-  /**
-   * `page`: a whole HTML document; it may have styles, and no script. `problem`: what the operator's event says of it.
-   */
+  /** `page`: a whole HTML document, with styles but no script. `problem`: what the operator's event says of it. */
   | { readonly page: string; readonly status?: number; readonly problem?: string }
   | { readonly redirect: string };
 

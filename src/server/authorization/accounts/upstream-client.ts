@@ -165,10 +165,7 @@ function metadataFault(error: unknown, issuer: string): unknown {
 
 const otherIssuer = z.object({ body: z.object({ issuer: z.string() }), attribute: z.literal('issuer') });
 
-/**
- * What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it
- * is.
- */
+/** The upstream's documents may name public addresses, and the host that the operator named wherever it is. */
 function upstreamFetch(
   { issuer, authorities, sendsJson = false }: UpstreamClient,
   read: ReadAnswer,

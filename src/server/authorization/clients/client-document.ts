@@ -80,10 +80,7 @@ export function guardedFetch(issuer: string, { authorities, named, now }: Guarde
   };
 }
 
-/**
- * The document, with the fields that the provider itself doesn't insist on. Throws registration_failed with what is
- * wrong.
- */
+/** The document, with the fields that the provider doesn't insist on. Throws registration_failed. */
 export function readDocument(text: string, contentType: string | null): Readonly<Record<string, unknown>> {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
     throw documentProblem('it is not sent as JSON');

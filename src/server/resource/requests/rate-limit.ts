@@ -14,10 +14,7 @@ export interface Limit {
 /** Keys that are counted at once: a few megabytes. */
 const maxKeys = 10_000;
 
-/**
- * The generic cell rate algorithm (ITU-T I.371): one number a key, no timers, and no moment at which a whole new
- * allowance begins.
- */
+/** The generic cell rate algorithm (ITU-T I.371): one number a key, no timers, no moment of a whole new allowance. */
 export class RateLimiter {
   /** When a key will have no debt left, in ms. */
   readonly #due: BoundedMap<number>;
