@@ -5,6 +5,7 @@
  * text from outside is bounded, so that no app can fill the log with one name.
  */
 import { z } from 'zod';
+import { parseJson } from '../base/text/json.ts';
 
 export interface AuditRow {
   readonly event:
@@ -93,13 +94,7 @@ export type StoredRow = z.infer<typeof storedRowSchema>;
 
 /** The row on a line; undefined if the line isn't a row of any version. */
 export function readRow(line: Buffer): StoredRow | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-  return storedRowSchema.safeParse(json).data;
+  return storedRowSchema.safeParse(parseJson(line.toString('utf8'))).data;
 }
 
 /** Characters of one text. Real endpoints and names are far shorter; more would only fill the log. */

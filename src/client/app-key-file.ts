@@ -10,6 +10,7 @@ import { KeyturnError, quoted } from '../base/errors.ts';
 import { belowFile, makeFolder } from '../base/private/private-folder.ts';
 import { requireAppName } from '../ipc/wire/app-name.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
+import { parseJson } from '../base/text/json.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private/private-check.ts';
 import { makeFileAtOnce } from '../base/private/private-file.ts';
@@ -33,7 +34,7 @@ export function readAppKeyFile(file: string): Identity {
   try {
     const found = fs.fstatSync(fd, { bigint: true });
     checkPrivate(found, file, 'file');
-    const identity = found.size > maxAppKeyFileLength ? undefined : parse(fs.readFileSync(fd, 'utf8'));
+    const identity = found.size > maxAppKeyFileLength ? undefined : parseJson(fs.readFileSync(fd, 'utf8'));
     if (isIdentity(identity)) return identity;
   } finally {
     fs.closeSync(fd);
@@ -60,15 +61,6 @@ function open(file: string): number {
       hint: 'A key file is your own plain file, no symbolic link, with mode 0600. It was kept.',
       cause: error,
     });
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's error repeats a piece of the text.
-    return undefined;
   }
 }
 

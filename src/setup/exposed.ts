@@ -4,6 +4,7 @@
  * Invariant: no answer holds a value. A reference to a variable is no secret; a value that the entry itself gives that
  * variable is one.
  */
+import { parseJson } from '../base/text/json.ts';
 
 /** Names of headers and URL parameters that hold secrets. */
 export const secretName = /key|token|secret|auth|password|passwd|cookie|credential|session/i;
@@ -42,7 +43,7 @@ function inMember(name: string, value: unknown, isHeader = false): readonly stri
 function inWords(words: readonly string[]): readonly string[] {
   return words.flatMap((word, at) => {
     const [, option = '', joined = word] = /^(?:-H|(-{1,2}[\w-]+)=)(.*)$/s.exec(word) ?? [];
-    if (joined.startsWith('{')) return inMember('', jsonIn(joined));
+    if (joined.startsWith('{')) return inMember('', parseJson(joined));
     const before = words[at - 1] ?? '';
     const name = option || before;
     if (joined.startsWith('-')) return [];
@@ -51,14 +52,6 @@ function inWords(words: readonly string[]): readonly string[] {
     const isValue = option !== '' || before.startsWith('-') || words[at - 2] === '--headers';
     return isValue ? inMember(name.replace(/^-+/, ''), joined) : inMember('', joined);
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function isSecretUrl(text: string): boolean {

@@ -5,6 +5,7 @@
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
  * protocol itself calls the operation.
  */
+import { parseJson } from '../../base/text/json.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import type { ReplayableRequest } from './replayable.ts';
 
@@ -28,7 +29,7 @@ export function operationOf(request: ReplayableRequest): string {
 /** Earlier revisions say it only in the JSON-RPC message, or in several messages that are sent as one. */
 function callInBody(body: Uint8Array | undefined): string | undefined {
   if (body === undefined || body.byteLength > maxMessageLength) return undefined;
-  const calls = [messageIn(body)].flat().flatMap((message) => {
+  const calls = [parseJson(new TextDecoder().decode(body))].flat().flatMap((message) => {
     const method = field(message, 'method');
     const params = field(message, 'params');
     if (typeof method !== 'string') return [];
@@ -40,15 +41,6 @@ function callInBody(body: Uint8Array | undefined): string | undefined {
 /** A URI is named without its query, which may be somebody's secret. */
 function callOf(method: string, name: unknown): string {
   return typeof name === 'string' ? `${method} ${name.replace(/[?#].*$/s, '')}` : method;
-}
-
-/** Undefined: the body is no JSON. */
-function messageIn(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
 }
 
 function field(value: unknown, name: string): unknown {

@@ -4,19 +4,12 @@
  * Invariant: never throws. Anything but an object is undefined.
  */
 import type { JsonObject } from 'openid-client';
+import { parseJson } from '../../base/text/json.ts';
 
 export function parseJsonObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   // JSON.parse returns JSON values only, so an object from it is a JsonObject.
   return isObject(value) ? (value as JsonObject) : undefined;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The object in one part of a JWT, whose signature isn't checked. */

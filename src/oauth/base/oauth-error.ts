@@ -6,7 +6,8 @@
  */
 import { quotedWithheld } from '../../base/errors.ts';
 import type { HttpReply } from './http.ts';
-import { parseJson, parseJsonObject } from './json-object.ts';
+import { parseJson } from '../../base/text/json.ts';
+import { parseJsonObject } from './json-object.ts';
 
 /** The fields of an answer's body: a JSON object or a form, which some servers send for errors, or as plain text. */
 export function responseFields(reply: HttpReply): Readonly<Record<string, unknown>> | undefined {

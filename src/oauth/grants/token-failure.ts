@@ -19,7 +19,7 @@ import {
   wantsUser,
 } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
-import { parseJson } from '../base/json-object.ts';
+import { parseJson } from '../../base/text/json.ts';
 
 /** The refusals that all grants share: of the client or the resource, not of the code or token. */
 function commonRefusal(

@@ -8,7 +8,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import * as openid from 'openid-client';
 import { z } from 'zod';
-import { parseJson } from '../../oauth/base/json-object.ts';
+import { parseJson } from '../../base/text/json.ts';
 import { wantsUser } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
 import { upstreamConfiguration, UpstreamFault } from '../authorization/accounts/upstream-client.ts';

@@ -9,7 +9,7 @@
  */
 import { z } from 'zod';
 import { reachOf } from '../../../base/addresses.ts';
-import { parseJson } from '../../../oauth/base/json-object.ts';
+import { parseJson } from '../../../base/text/json.ts';
 import { nameServer } from '../base/name-server.ts';
 import { operatorFetch } from '../base/operator-fetch.ts';
 import { documentProblem, Turns } from './turns.ts';
