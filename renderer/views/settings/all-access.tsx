@@ -1,14 +1,12 @@
 /** What stops every app at once: the pause of all access, and the end of all of it. */
-import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { announce } from '../../state/announcement.ts';
-import { useAction, useList } from '../../state/store.ts';
-import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
+import { useAction, useList, type Action } from '../../state/store.ts';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Refused } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';
-import type { SignIn, Status } from '../../base/views.ts';
+import type { Status } from '../../base/views.ts';
 
 const words = strings.pause;
 
@@ -45,63 +43,48 @@ function PauseSetting() {
 
 function RevokeAll() {
   const { value } = useList('signIn.list');
-  const [isAsking, ask] = useState(false);
   const signIns = (value?.signIns ?? []).filter(({ state }) => state !== 'revoked');
+  const apps = [...new Set(signIns.flatMap((signIn) => signIn.apps))];
   if (signIns.length === 0) return null;
+  const revoke = async (action: Action): Promise<object | undefined> => {
+    for (const { id } of signIns) {
+      if (!(await action.run('signIn.revoke', { id }))) return undefined;
+    }
+    return {};
+  };
   return (
     <div class="setting">
       <div>
         <p>{words.revokeAll}</p>
         <p class="dim small">{words.revokeAllWhat}</p>
       </div>
-      <Button text={words.revokeAllButton} class="danger" onPress={() => ask(true)} />
-      {isAsking && <RevokeAllDialog signIns={signIns} onClose={() => ask(false)} />}
-    </div>
-  );
-}
-
-interface RevokeAllDialogProps {
-  readonly signIns: readonly SignIn[];
-  readonly onClose: () => void;
-}
-
-function RevokeAllDialog({ signIns, onClose }: RevokeAllDialogProps) {
-  const action = useAction();
-  const apps = [...new Set(signIns.flatMap((signIn) => signIn.apps))];
-  const revoke = async (): Promise<void> => {
-    for (const { id } of signIns) {
-      if (!(await action.run('signIn.revoke', { id }))) return;
-    }
-    onClose();
-    announce(words.revokedAll);
-  };
-  return (
-    <Dialog title={words.revokeAllTitle} onClose={onClose}>
-      <Facts>
-        <Fact name={words.cutOff}>
-          {apps.length === 0 && words.nobody}
-          {apps.map((app) => (
-            <p key={app}>
-              <UntrustedText text={app} />
-            </p>
-          ))}
-        </Fact>
-        <Fact name={words.servers}>
-          {signIns.map(({ id, endpoint }) => (
-            <p key={id}>
-              <Address url={endpoint} />
-            </p>
-          ))}
-        </Fact>
-      </Facts>
-      <p>{words.revokeAllConsequence}</p>
-      <Refused refusal={action.refusal} />
-      <ConfirmActions
+      <ConfirmedAction
+        button={words.revokeAllButton}
+        label={words.revokeAllButton}
+        title={words.revokeAllTitle}
+        what={words.revokeAllConsequence}
         confirm={words.revokeAll}
-        isBusy={action.isBusy}
-        onCancel={onClose}
-        onConfirm={revoke}
-      />
-    </Dialog>
+        done={words.revokedAll}
+        run={revoke}
+      >
+        <Facts>
+          <Fact name={words.cutOff}>
+            {apps.length === 0 && words.nobody}
+            {apps.map((app) => (
+              <p key={app}>
+                <UntrustedText text={app} />
+              </p>
+            ))}
+          </Fact>
+          <Fact name={words.servers}>
+            {signIns.map(({ id, endpoint }) => (
+              <p key={id}>
+                <Address url={endpoint} />
+              </p>
+            ))}
+          </Fact>
+        </Facts>
+      </ConfirmedAction>
+    </div>
   );
 }
