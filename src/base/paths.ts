@@ -25,7 +25,7 @@ export const ownerKeyFile = ({ config }: HomePaths): string => path.join(config,
 /** The command that starts the app of this home, as the app noted it: a JSON list of one or two absolute paths. */
 export const appCommandFile = ({ state }: HomePaths): string => path.join(state, 'desktop', 'command.json');
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Throws `invalid_request` for a relative KEYTURN_HOME, and if there is no home folder. */
 export function homePaths(env: Environment = process.env, platform = process.platform): HomePaths {

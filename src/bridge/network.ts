@@ -7,13 +7,18 @@
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import { firstSet, NoProxy, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
+import {
+  type Env,
+  firstSet,
+  NoProxy,
+  noProxyNames,
+  proxyOf,
+  proxyUrl,
+} from '../base/system/proxy-variables.ts';
 import { Authorities } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
 import { directFetch } from './direct-fetch.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Asks the broker for what the environment leaves open. Throws

@@ -15,9 +15,7 @@ export type UnitName = (typeof unitNames)[number];
 
 export const mark = '# Written by `keyturn service install`; `keyturn service uninstall` removes it.\n';
 
-type Environment = NodeJS.ProcessEnv;
-
-export function unitFile(name: UnitName, env: Environment = process.env): string {
+export function unitFile(name: UnitName, env: NodeJS.ProcessEnv = process.env): string {
   const paths = homePaths({ ...env, KEYTURN_HOME: undefined });
   return path.join(path.dirname(paths.config), 'systemd', 'user', name);
 }
@@ -48,7 +46,7 @@ export const homeLine = (home: string | undefined): string =>
  * Has systemd start the broker of this home, if `keyturn service install` gave it that. False where systemd doesn't.
  * Only a service has a credential of systemd, and its limits.
  */
-export async function startService(env: Environment = process.env): Promise<boolean> {
+export async function startService(env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   try {
     const file = unitFile('keyturn.service', env);
@@ -63,14 +61,14 @@ export async function startService(env: Environment = process.env): Promise<bool
 }
 
 /** The units that were removed. */
-export function removeUnits(env: Environment = process.env): string[] {
+export function removeUnits(env: NodeJS.ProcessEnv = process.env): string[] {
   const files = unitNames.map((name) => unitFile(name, env)).filter(isOurs);
   for (const file of files) rmSync(file);
   return files;
 }
 
 /** Throws `conflict` where somebody else wrote the unit. */
-export function refuseForeignUnit(name: UnitName, env: Environment): void {
+export function refuseForeignUnit(name: UnitName, env: NodeJS.ProcessEnv): void {
   if (isOurs(unitFile(name, env))) return;
   throw new KeyturnError('conflict', `Keyturn did not write the unit ${name}.`, {
     rule: 'Keyturn stops and removes only the units that it wrote',
@@ -82,7 +80,7 @@ export function refuseForeignUnit(name: UnitName, env: Environment): void {
  * Stops the service and its socket, now and after each login. The units that were removed. Throws `conflict` where none is
  * Keyturn's, and as `systemctl`.
  */
-export async function removeService(env: Environment = process.env): Promise<string[]> {
+export async function removeService(env: NodeJS.ProcessEnv = process.env): Promise<string[]> {
   // systemd refuses to stop a unit that isn't there.
   const ours = unitNames.filter((name) => isOurs(unitFile(name, env)));
   if (ours.length === 0) refuseForeignUnit('keyturn.service', env);
@@ -96,7 +94,7 @@ export async function removeService(env: Environment = process.env): Promise<str
  * Whether systemd listens at the socket of this home, regardless of who wrote the unit. False where there is no systemd. Throws as
  * `systemctl` where there is one and it doesn't say.
  */
-export async function systemdListens(paths: HomePaths, env: Environment): Promise<boolean> {
+export async function systemdListens(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<boolean> {
   const asked = ['show', '--property=ActiveState', '--property=Listen', 'keyturn.socket'];
   try {
     const lines = (await systemctl(asked, env)).split('\n');

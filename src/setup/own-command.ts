@@ -62,7 +62,7 @@ function programIn(folders: readonly string[], name: string): string | undefined
     .find(isProgram);
 }
 
-function isProgram(file: string): boolean {
+export function isProgram(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

@@ -7,7 +7,7 @@
 import { BlockList, isIP } from 'node:net';
 import { KeyturnError } from '../errors.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** curl: the name in small letters first, and a proxy for all schemes last. */
 export const proxyNames = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'] as const;

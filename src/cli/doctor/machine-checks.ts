@@ -5,7 +5,7 @@
  * password.
  */
 import { X509Certificate } from 'node:crypto';
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { getCACertificates } from 'node:tls';
@@ -19,6 +19,7 @@ import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
 import { hasBrowser } from '../../base/system/display.ts';
+import { isProgram } from '../../setup/own-command.ts';
 import { type Finding, type FindingKind, findingOf, found, foundIf } from './finding.ts';
 
 export interface Machine {
@@ -141,14 +142,7 @@ function isExecutable(program: string, env: NodeJS.ProcessEnv): boolean {
   const places = program.includes(path.sep)
     ? [program]
     : (env['PATH'] ?? '').split(path.delimiter).map((folder) => path.join(folder, program));
-  return places.some((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false;
-    }
-  });
+  return places.some(isProgram);
 }
 
 /** What this terminal says of proxies counts only when the home is made (auto-start.ts). */

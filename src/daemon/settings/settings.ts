@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import type { Environment, HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { firstSet, noProxyNames, proxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
@@ -129,8 +129,6 @@ export const valueHelp: Readonly<Record<SettingName, string>> = {
   insecureLoopback: 'true or false (1 as a variable)',
   logLevel: 'error, warn, info or debug',
 };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable behind each setting, for messages, the auto-start and the reference page. */
 export const variables: Readonly<Partial<Record<SettingName, readonly string[]>>> = {

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import type { Environment, HomePaths } from '../../base/paths.ts';
 import { checkPrivate, socketRule } from '../../base/private/private-check.ts';
 import { replaceFileAtOnce } from '../../base/private/private-file.ts';
 import { lookAt, prepareFolder } from '../../base/private/private-folder.ts';
@@ -17,8 +17,6 @@ import { isPipe, pipeName } from './pipe.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const maxSocketPathLength = 103;
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Where a broker of this home may listen, the best first: in its run folder; where that is one of the login session's,

@@ -2,15 +2,10 @@
  * Loads keytar. An executable of one file brings its native part along, and loads that (scripts/packaging/single.ts).
  * On Windows keytar's native part exists only where somebody compiled it: elsewhere the system's own calls do the same.
  */
-import { loadCredentialManager } from '../../base/windows/credentials.ts';
+import { type CredentialManager, loadCredentialManager } from '../../base/windows/credentials.ts';
 
 /** The part of keytar that we use. Its own types may be missing at compile time, since keytar is optional. */
-export interface Keytar {
-  getPassword(service: string, account: string): Promise<string | null>;
-  setPassword(service: string, account: string, password: string): Promise<void>;
-  deletePassword(service: string, account: string): Promise<boolean>;
-  findCredentials(service: string): Promise<{ readonly account: string }[]>;
-}
+export type Keytar = CredentialManager;
 
 export async function loadKeytar(platform = process.platform): Promise<Keytar> {
   try {
