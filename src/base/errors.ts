@@ -198,8 +198,7 @@ function shellQuoted(text: string, platform: Platform): string {
   const shown = visible(text);
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.
   if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(shown)) return `"${shown}"`;
-  // Between single quotes fish reads \\ and \', and the other shells don't. Between double quotes all read these two
-  // alike.
+  // Between single quotes fish reads \\ and \', unlike the other shells. Between double quotes all read these alike.
   return `'${shown.replace(/['\\]/g, (one) => (one === "'" ? `'"'"'` : String.raw`'"\\"'`))}'`;
 }
 

@@ -15,7 +15,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import { isAskedBy } from '../approval-requests/question.ts';
-import { covers, isFixedTo, isDenied } from '../records/permission.ts';
+import { covers, isFixedTo, isDenied, keyOf } from '../records/permission.ts';
 import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
 import { allPermissions, consentRequired, permissionOnDisk } from './current-permissions.ts';
@@ -238,8 +238,6 @@ export class PermissionChanges {
 }
 
 const isCli = ({ appId }: WantedAccess): boolean => appId === cliAppId;
-
-const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([appId, endpoint]);
 
 /** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
 export function permissionRow(

@@ -38,7 +38,7 @@ export const permissionSchema = z.object({
 export type Permission = z.infer<typeof permissionSchema>;
 
 /** There is one permission of an app for an endpoint. */
-const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([appId, endpoint]);
+export const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([appId, endpoint]);
 
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));

@@ -21,8 +21,7 @@ export async function connectToHolder(refusal: unknown): Promise<Connection | un
   const paths = homePaths();
   const pid = lockHolder(paths.state);
   if (pid === undefined) return undefined;
-  // One that is still starting makes a new home's key and listens soon. Once it does, the signal would end it as a
-  // closed terminal would.
+  // One that is still starting listens soon. Once it does, the signal would end it as a closed terminal would.
   const starting = await connectSoon();
   if (starting) return starting;
   const lost = keyLost(paths);

@@ -15,7 +15,7 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { formatScope, isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
-type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
+export type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
 
 /** What a command would widen, in the wire's words. A secret of it (a client secret, a passphrase) isn't here. */
 export type CommandApproval = Partial<ApprovalRequestAnswer> & {

@@ -166,8 +166,7 @@ function perform(request: CheckedRequest): unknown {
 async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
-  // While the Keyturn app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use
-  // is decided.
+  // While the app is closed, or its first use undecided, nobody gets more: nobody could be asked.
   if (widens(broker, method, params)) await homeCheck.requireMayWiden();
   // While the Keyturn app runs, no command gives more before the user approved it.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;

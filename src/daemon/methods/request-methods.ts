@@ -12,10 +12,9 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout, type ApprovalRequest } from '../../broker/approval-requests/approval-requests.ts';
 import type { OfferedSignIn, Question } from '../../broker/approval-requests/question.ts';
 import { approvalRequest } from '../../ipc/protocol/schemas/request-schema.ts';
-import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
-import type { CommandApproval } from '../approvals/widening.ts';
+import type { ApprovalRequestAnswer, CommandApproval } from '../approvals/widening.ts';
 import { spelled } from '../system/spelling.ts';
 import type { Handlers } from './services.ts';
 
@@ -43,8 +42,6 @@ export function processAnswer(facts: ProcessFacts): NonNullable<ApprovalRequestA
   const { verified, pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return { verified, pid, executable, file, changeableBy, claim, enclosures, parents };
 }
-
-type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
 
 /** Throws `invalid_request` for a question that no list can hold, since one of its texts is too long. */
 export function requireShowable(open: ApprovalRequest): void {

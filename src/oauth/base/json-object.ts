@@ -17,6 +17,6 @@ export function jwtPart(part = ''): JsonObject | undefined {
   return parseJsonObject(Buffer.from(part, 'base64url').toString());
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

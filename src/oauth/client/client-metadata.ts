@@ -29,8 +29,7 @@ export function requireClientMetadataUrl(url: string): string {
   if (parsed.username !== '' || parsed.password !== '') throw unfit(url, 'it carries a name or a password');
   if (url.includes('#')) throw unfit(url, 'it has a fragment');
   if (parsed.pathname === '/') throw unfit(url, 'it has no path');
-  // Parsers rewrite dot segments, uppercase hosts and default ports, so two servers could compare such a URL
-  // differently.
+  // Parsers rewrite dot segments, uppercase hosts and default ports, so two servers could compare it differently.
   if (parsed.href !== url) throw unfit(url, 'it is not in the form that URL parsers give it');
   return url;
 }

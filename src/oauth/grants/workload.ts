@@ -56,8 +56,7 @@ const notBeforeLeeway = 30_000;
 function requireValid(assertion: string, server: TokenServer, now: number): void {
   const claims = claimsOf(assertion);
   const audiences = [claims.aud].flat();
-  // RFC 7523 §3 (aud). Both values identify the server; a server that got an assertion for others too could use it
-  // there.
+  // RFC 7523 §3 (aud). Both values identify the server; one that got an assertion for others too could use it there.
   if (!audiences.every((audience) => audience === server.issuer || audience === server.tokenEndpoint)) {
     throw invalidAssertion(
       `its audience is not ${quoted(server.issuer)} and nothing else`,

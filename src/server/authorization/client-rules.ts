@@ -92,8 +92,7 @@ function enteredClient(
   const isInteractive = redirectUris.length > 0;
   return {
     client_id: clientId,
-    // A native client's https redirects must not name this machine; a program with a certificate for it is a web
-    // client.
+    // A native client's https redirects must not name this machine; a program with its certificate is a web client.
     ...(redirectUris.every((uri) => uri.startsWith('https:')) ? { application_type: 'web' as const } : {}),
     ...(name === undefined ? {} : { client_name: name }),
     ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),

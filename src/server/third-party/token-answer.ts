@@ -3,7 +3,7 @@
  *
  * Invariant: an answer without a token is never one with a token, and what can't be read stays as it is.
  */
-import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import { isObject, parseJsonObject } from '../../oauth/base/json-object.ts';
 import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.ts';
 
 export function standardAnswer(answer: UpstreamAnswer): UpstreamAnswer {
@@ -35,7 +35,7 @@ const json = 'application/json';
 /** Slack: the user's own token is below `authed_user`, beside that of the app or alone. */
 function personsOwn(members: Record<string, unknown>): Record<string, unknown> {
   const { authed_user: person } = members;
-  return isRecord(person) && typeof person['access_token'] === 'string'
+  return isObject(person) && typeof person['access_token'] === 'string'
     ? { ...person, ok: members['ok'] }
     : members;
 }
@@ -44,8 +44,4 @@ function membersOf({ text, type }: UpstreamAnswer): Record<string, unknown> | un
   if (/^application\/x-www-form-urlencoded\b/i.test(type))
     return Object.fromEntries(new URLSearchParams(text));
   return parseJsonObject(text);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
