@@ -23,10 +23,7 @@ export interface KeptCertificates {
   readonly authorityFile: string;
 }
 
-/**
- * Takes the folder's certificate, or makes one where there is none or it ends within a day. Throws `file_unreadable`
- * for a folder that isn't the user's.
- */
+/** The folder's certificate, or a new one if it has none that lasts a day. Throws `file_unreadable`. */
 export async function certificatesIn(folder: string, now = Date.now()): Promise<KeptCertificates> {
   openFolder(folder);
   const file = path.join(folder, 'certificate.json');

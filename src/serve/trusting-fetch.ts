@@ -29,10 +29,7 @@ export function trustingFetch(ca: string): TrustingFetch {
   };
 }
 
-/**
- * The same dispatcher with these Sec-Fetch headers in place of undici's: its fetch says of every request that a script
- * of a page made it.
- */
+/** With these Sec-Fetch headers in place of undici's: its fetch says that a script of a page made every request. */
 export function withFetchMetadata(
   dispatcher: Dispatcher,
   metadata: Readonly<Record<string, string>>,

@@ -63,10 +63,7 @@ export async function throughTakeover<T>(
   );
 }
 
-/**
- * As `throughTakeover`, and also where the broker died under it: for work that may be done twice. `work` calls
- * `reached` once it is connected.
- */
+/** As `throughTakeover`, also if the broker died: for work that may be done twice. Calls `reached` once connected. */
 export async function throughRestart<T>(work: (reached: () => void) => Promise<T>): Promise<T> {
   return retry(async ({ reached }) => work(reached), {
     max: maxRepeating,

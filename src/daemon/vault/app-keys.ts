@@ -39,10 +39,7 @@ export class AppKeys {
     this.#parts = parts;
   }
 
-  /**
-   * Undefined for an app that is not paired there. `forward`: whose socket it came by; absent: the home's own.
-   * Throws what the vault throws.
-   */
+  /** Undefined for an app not paired there. `forward`: whose socket it came by, or the home's. Throws as the vault. */
   async keyFor(appId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
     const { home, document, apps, clock } = this.#parts;
     if (appId === ownerId) return forward === undefined ? home.ownerKey : undefined;

@@ -50,10 +50,7 @@ function forwardedValues(header: string | null | undefined, parameter: string): 
   );
 }
 
-/**
- * Of whom a request is, by X-Forwarded-For, or the same from Forwarded. `peer`: who is connected; `trusted`: addresses
- * and ranges of proxies.
- */
+/** Whose a request is, by X-Forwarded-For or Forwarded. `peer`: who is connected; `trusted`: proxies, or ranges. */
 export function clientAddress(
   headerOf: HeaderOf,
   peer: string,
