@@ -6,6 +6,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { singleQuoted } from '../src/cli/completion/completed-words.ts';
 
 export interface EnvFile {
   /** Writes the variables, for a shell to read. */
@@ -26,7 +27,9 @@ export function takeEnvFile(folder: string): EnvFile | string {
   writeFileSync(file, `${header}${early}`, { mode: 0o600 });
   return {
     write: (variables) => {
-      const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+      const lines = Object.entries(variables).map(
+        ([name, value]) => `export ${name}=${singleQuoted(value)}\n`,
+      );
       writeFileSync(file, `${header}${lines.join('')}`, { mode: 0o600 });
       return lines.join('');
     },
@@ -61,9 +64,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
-}
-
-/** One word for a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -53,7 +53,7 @@ const statement = {
       more: '; a token there is kept fresh; may be repeated',
       repeatable: true,
     },
-    ...tokenOptions('the token', ' (one URL only)'),
+    ...tokenOptions(' (one URL only)'),
     'min-validity': validityOption('a token', '1m; with --file 1s'),
     as: asOption,
     'no-input': noInputOption,

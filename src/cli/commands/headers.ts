@@ -31,7 +31,7 @@ export const command = defineCommand(
     summary: 'Print the headers for requests to an MCP server, as JSON',
     operands: [{ name: 'URL' }],
     options: {
-      ...tokenOptions('the token'),
+      ...tokenOptions(),
       'min-validity': validityOption('a token', '5m'),
       as: asOption,
       'no-input': noInputOption,

@@ -30,7 +30,7 @@ const statement = {
   summary: 'Print an access token for an MCP server',
   operands: [{ name: 'URL' }],
   options: {
-    ...tokenOptions('the token'),
+    ...tokenOptions(),
     'min-validity': validityOption('the token'),
     status: {
       type: 'string',

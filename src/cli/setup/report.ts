@@ -8,8 +8,7 @@ import type { AppliedChange } from '../../setup/apply.ts';
 import type { Finding, Switch } from '../../setup/plan.ts';
 import { type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 
-/** `withChange`: the lines that go and come. */
-export function surveyLines(files: readonly SurveyedConfig[], withChange: boolean): readonly string[] {
+export function surveyLines(files: readonly SurveyedConfig[]): readonly string[] {
   return files.flatMap(({ config, findings, left }) => [
     `${config.file} (${config.title}, ${config.level})`,
     ...(left === undefined ? [] : [`  left: ${left}`]),
@@ -21,7 +20,7 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
       if (finding.kind === 'left')
         return [`${head}left${exposedWords(finding.exposed)}${gone}: ${finding.why}`];
       const exposed = exposedWords(exposedOf(finding));
-      const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
+      const change = left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
       const condition = change.length === 0 ? [] : finding.key ? [keyCondition] : unasked(finding);
       return [`${head}${finding.endpoint}, as ${finding.as}${exposed}${gone}`, ...condition, ...change];
     }),

@@ -42,7 +42,7 @@ interface SetupChoice extends CheckChoice {
 export async function checkSetup({ json, project }: CheckChoice): Promise<number> {
   const files = await surveyed(project, false);
   if (json) printJson(surveyJson(files));
-  else for (const line of surveyLines(files, true)) print(line);
+  else for (const line of surveyLines(files)) print(line);
   if (!json && !hasWork(files)) say('keyturn: there is nothing to switch.');
   sayClosed(await earlierWithoutAccess(files, false));
   return hasWork(files) ? foundSomething : exitCodes.ok;
@@ -54,7 +54,7 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
   // Before you read the changes: without the vault none of them can be made.
   if (hasSwitches && (yes || isAtTerminal())) await unchanged(ask('backup.seal', {}));
-  if (!json) for (const line of surveyLines(files, true)) print(line);
+  if (!json) for (const line of surveyLines(files)) print(line);
   else if (!hasSwitches) printJson(surveyJson(files));
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
   const results = hasSwitches ? await switchAll(files, { yes, json }) : [];

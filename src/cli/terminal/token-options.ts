@@ -5,10 +5,10 @@
  */
 import { accountOption, scopeOption, type Statement } from './statement.ts';
 
-/** `which`: the tokens that the command asks for, e.g. `the token`. `when`: where the options can be given. */
-export const tokenOptions = (which: string, when = '') =>
+/** `when`: where the options can be given. */
+export const tokenOptions = (when = '') =>
   ({
-    scope: scopeOption(`a scope that ${which} must have${when}`),
+    scope: scopeOption(`a scope that the token must have${when}`),
     account: accountOption(`which account, if you have several${when}`),
   }) as const satisfies Statement['options'];
 

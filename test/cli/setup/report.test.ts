@@ -22,7 +22,7 @@ it('a reason with a command ends its line, behind what the file itself names', (
     exposed: ['X-`id`|$A'],
     gone: '/$(id)',
   } as const;
-  const [, line] = surveyLines([{ config, findings: [finding], text: '', mark: '' }], true);
+  const [, line] = surveyLines([{ config, findings: [finding], text: '', mark: '' }]);
   expect(line).toContain('X-`id`|$A');
   expect(line).toContain('/$(id)');
   expect(line?.endsWith(why)).toBe(true);
