@@ -56,7 +56,10 @@ const plainText = {
 /** Packages that stay beside the program: those with native code, and one that only `keyturn dev-server` wants. */
 const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
 
-/** What every `keyturn token` loads, in one file, for a fast cold start: no packages (test/package.test.ts). */
+/**
+ * What every `keyturn token` loads, in one file: a cold process pays for each file. None of it imports a package, which
+ * test/package.test.ts checks.
+ */
 const lean = [
   'base/{abort,errors,paths,runtime,system-error}',
   'base/private/*',

@@ -35,7 +35,10 @@ export type Values<M extends string> = {
 
 export interface Message<M extends string> {
   (values: Values<M>): string;
-  /** The message in pieces, in the language's order, for arguments that are drawn. One that chooses is a word. */
+  /**
+   * The message in pieces, for arguments that are drawn: text and what was handed in, in the language's order. An
+   * argument that chooses is a word.
+   */
   parts<T extends object>(values: { readonly [N in Named<Arguments<M>>]: T | string }): readonly (
     | string
     | T

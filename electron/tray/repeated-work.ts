@@ -5,7 +5,10 @@
  * run.
  */
 
-/** `work` never rejects. The result resolves after a run that began after the call, and those asked for meanwhile. */
+/**
+ * `work` never rejects. What it answers resolves after a run that began after the call, and after those that calls in
+ * the meantime asked for.
+ */
 export function repeatedWork(work: () => Promise<void>): () => Promise<void> {
   let isAsked = false;
   let running: Promise<void> | undefined;

@@ -107,7 +107,10 @@ function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => `"${inert(visible(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-/** A spreadsheet runs such a cell as a formula; some take signs of full width for the plain ones (NFKC). */
+/**
+ * A spreadsheet runs a cell that begins like this as a formula, and programs choose their own names. Some take signs of
+ * full width for the plain ones (NFKC).
+ */
 function inert(cell: string): string {
   return /^[=+\-@\u2212]/.test(cell.normalize('NFKC').trimStart()) ? `'${cell}` : cell;
 }

@@ -78,7 +78,10 @@ class Bridge {
   readonly #underWay = new Map<RequestId, UnderWay>();
   readonly #ended = Promise.withResolvers<void>();
   #bytes = 0;
-  /** The handshake is over: strict servers refuse what comes before, and a client may write it all without waiting. */
+  /**
+   * The handshake is over, up to `notifications/initialized`: strict servers refuse what comes before, and a client may
+   * write it all without waiting.
+   */
   #inOrder: Promise<unknown> = Promise.resolve();
 
   constructor(options: BridgeOptions) {

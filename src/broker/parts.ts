@@ -104,7 +104,10 @@ export function brokerParts(given: HostParts, { records, openBrowser, signInsCha
   };
 }
 
-/** The way to the network for what starts at an endpoint. All share the servers' clocks and forms of secrets. */
+/**
+ * The way to the network for what starts at an endpoint. Requests for all endpoints share what is known of servers:
+ * their clocks, and the forms of secrets that they take.
+ */
 function networkOf(
   clock: Clock,
   exceptions: ExceptionRecords,

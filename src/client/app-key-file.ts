@@ -25,7 +25,10 @@ export function appKeyFile(paths: HomePaths, name: string): string {
   return path.join(paths.config, 'apps', `${name}.key`);
 }
 
-/** Throws `unpaired` if there is none, `file_unreadable` if it can't be used, `broker_unreachable` without a home. */
+/**
+ * Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is, and
+ * `broker_unreachable` where the home can't be a home.
+ */
 export function readAppKeyFile(file: string): Identity {
   const fd = open(file);
   try {

@@ -23,7 +23,10 @@ export interface KeptCertificates {
   readonly authorityFile: string;
 }
 
-/** The folder's certificate, or a new one if it has none that lasts a day. Throws `file_unreadable`. */
+/**
+ * Takes the folder's certificate, or makes one where there is none or it ends within a day. Throws `file_unreadable`
+ * for a folder that isn't the user's.
+ */
 export async function certificatesIn(folder: string, now = Date.now()): Promise<KeptCertificates> {
   openFolder(folder);
   const file = path.join(folder, 'certificate.json');

@@ -29,7 +29,10 @@ export function trustingFetch(ca: string): TrustingFetch {
   };
 }
 
-/** With these Sec-Fetch headers in place of undici's: its fetch says that a script of a page made every request. */
+/**
+ * The same dispatcher with these Sec-Fetch headers in place of undici's: its fetch says of every request that a script
+ * of a page made it.
+ */
 export function withFetchMetadata(
   dispatcher: Dispatcher,
   metadata: Readonly<Record<string, string>>,

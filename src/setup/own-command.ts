@@ -16,7 +16,10 @@ export interface OwnCommand {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Most clients pass few variables on. Proxy and authorities are the broker's: a terminal's own would count first. */
+/**
+ * Most clients pass only a few variables to what they start. Proxy and certificate authorities are the broker's: a
+ * terminal's own would count before them.
+ */
 export function neededVariables(env: Environment): Record<string, string> {
   const { KEYTURN_HOME: home, KEYTURN_SOCKET: socket } = env;
   return {

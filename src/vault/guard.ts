@@ -86,7 +86,10 @@ export class VaultGuard implements Vault {
     this.#root = undefined;
   }
 
-  /** While a user is asked to unlock: refuses calls unless the vault is open. The result restores the earlier state. */
+  /**
+   * While a user is asked to unlock the vault: refuses every call, unless the vault is open. The returned function
+   * restores the state of before.
+   */
   hold(): () => void {
     const before = this.#watch.block;
     if (!this.#watch.isOpen) this.#watch.block = { state: before?.state ?? 'waiting', error: userIsAsked() };

@@ -79,7 +79,10 @@ export const hourLong = 3600;
 const durations = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
 export type DurationChoice = (typeof durations)[number];
 
-/** The choices for one run's card, the shortest first. `permissions`: what the app has where each of them asks. */
+/**
+ * The choices for the card of one run's questions, the shortest first. `permissions`: what the app may do already
+ * where each of them asks.
+ */
 function durationChoices(
   { app, appProcess, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],

@@ -72,7 +72,10 @@ export async function openPrivate(file: string, flags: number): Promise<FileHand
   }
 }
 
-/** Where the new content is written first, by a random name. In a home, the next start removes what a crash left. */
+/**
+ * Where the new content is written first. The name is random, so that no other program can be there before. A crash may
+ * leave it; in a home, the next start or `keyturn reset` removes it.
+ */
 function draftOf(file: string): string {
   return `${file}.${randomBytes(6).toString('hex')}.new`;
 }

@@ -18,7 +18,10 @@ export function firstSet(env: Env, names: readonly string[]): string | undefined
   return names.map((name) => env[name]?.trim()).find((text) => text !== undefined && text !== '');
 }
 
-/** `HOST:PORT` is an http proxy. Undefined for another kind, or no address. A "%" that begins no code is that sign. */
+/**
+ * `HOST:PORT` is an http proxy. Undefined for a proxy of another kind, and for what is no address. A "%" of a password
+ * that begins no code is that sign.
+ */
 export function proxyUrl(text: string): string | undefined {
   const url = text.includes('://') ? text : `http://${text}`;
   const whole = url.replaceAll(/%(?![\da-f]{2})/gi, '%25');

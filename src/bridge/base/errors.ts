@@ -152,7 +152,10 @@ export function refusedByProxy(error: unknown, isWithheld: boolean): NoAnswer | 
   );
 }
 
-/** JSON-RPC's internal error, for all that the bridge itself reports. `data.reason` tells them apart. */
+/**
+ * JSON-RPC's "internal error" for all that the bridge itself reports: the codes of Keyturn's own wire mean other things
+ * in this protocol. `data.reason` tells them apart.
+ */
 const bridgeError = -32_603;
 
 /** Message and hint as sentences on one line. */

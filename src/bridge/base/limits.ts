@@ -9,7 +9,10 @@ export const maxRequests = 1024;
 /** Bytes of requests under way beyond which the bridge reads slower, so that the client waits. */
 export const slowBytes = 64 * 1024 * 1024;
 
-/** Bytes of answers that the client has not taken, beyond which the bridge reads nothing more of it. */
+/**
+ * Bytes of answers that the client has not taken, beyond which the bridge reads nothing more of it. More than that is a
+ * client that writes and never reads.
+ */
 export const heldBytes = 16 * 1024 * 1024;
 
 /** Milliseconds between two pieces that are read while the bridge reads slowly. It still sees the end of its input. */

@@ -99,7 +99,10 @@ function withLostSessions(fetch: typeof globalThis.fetch): typeof globalThis.fet
   };
 }
 
-/** Sends by `authorized`; by `plain` once the server wants no token, until a 401. Both follow the same redirects. */
+/**
+ * Sends by `authorized` until the broker says that the server wants no token, then by `plain`, and by `authorized` again
+ * after a 401. Both follow the same redirects.
+ */
 function withoutNeed(authorized: Fetch, plain: Fetch): Fetch {
   let isOpen = false;
   return async (url, init) => {

@@ -42,7 +42,10 @@ export class PermissionChanges {
     this.#parts = parts;
   }
 
-  /** Resolves once it is in the document; closes the cards that it answers. Throws `conflict` if not `expected`. */
+  /**
+   * Resolves once it is in the document (store/document.ts). Closes the cards that it answers. Throws `conflict` if the
+   * stored permission isn't `expected`.
+   */
   async set(permission: Permission, expected?: AsRead): Promise<void> {
     await this.#parts.permissions.set(permission, expected);
     await this.noteInAuditLog(permission, permission.decision, permission.scope);

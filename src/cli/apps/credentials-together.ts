@@ -45,7 +45,10 @@ export function unattended({ as, params }: AppRequest, minimumValidity: number):
   return { as, params: { ...params, interaction: 'never', minimumValidity } };
 }
 
-/** Keys, and some tokens, have no known end. A part of a second counts as one: a token just issued isn't too old. */
+/**
+ * A key has no end, and some tokens have none that is known. A part of a second counts as a whole one: a token that was
+ * just issued is not too old.
+ */
 function secondsLeft(credential: Credential | undefined, now: number): number {
   if (!credential || 'kind' in credential || credential.expires_at === undefined) return Infinity;
   return Math.ceil(credential.expires_at - now / 1000);

@@ -54,7 +54,10 @@ function besideKey(name: string, ending: string): string {
   return appKeyFile(locate().paths, name).replace(/\.key$/, ending);
 }
 
-/** Asks until the user answers or the signal aborts; the question stays. `onCode` may come again. Throws as `pair`. */
+/**
+ * Asks until the user answers or the signal aborts; the question then stays. `onCode` may be called with several codes.
+ * Throws what `pair` throws.
+ */
 export async function pairEntry(
   entry: ConnectedEntry,
   onCode: (code: string) => void,

@@ -63,7 +63,10 @@ export async function throughTakeover<T>(
   );
 }
 
-/** As `throughTakeover`, also if the broker died: for work that may be done twice. Calls `reached` once connected. */
+/**
+ * As `throughTakeover`, and also where the broker died under it: for work that may be done twice. `work` calls
+ * `reached` once it is connected.
+ */
 export async function throughRestart<T>(work: (reached: () => void) => Promise<T>): Promise<T> {
   return retry(async ({ reached }) => work(reached), {
     max: maxRepeating,

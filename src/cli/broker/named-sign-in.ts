@@ -118,7 +118,10 @@ const maxNamed = 5;
 /** Digits that an id has in common with a mistyped or shortened one. */
 const sharedStart = 4;
 
-/** Those that `text` may have meant: a similar id, a server of the same host, or a part of a name. */
+/**
+ * Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host,
+ * or a part of a name.
+ */
 export function near(text: string, signIns: readonly ListedSignIn[]): ListedSignIn[] {
   const host = URL.parse(text)?.host;
   const isNear = ({ id, endpoint, account = '' }: ListedSignIn): boolean => {

@@ -35,7 +35,10 @@ export interface FetchOptions {
   readonly interaction?: 'never' | 'allow';
   /** Seconds that one request waits for the user. The broker's default is 300. */
   readonly timeout?: number;
-  /** What the app can use. With `apiKey`, requests carry the user's API key of the endpoint, if any. Else tokens. */
+  /**
+   * What the app can use. With `apiKey`, requests carry the API key that the user set for the endpoint, if there
+   * is one. Default: tokens only.
+   */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
   /**
    * A URL of the endpoint's origin that gets the token besides: one that the server itself named, over an answer that

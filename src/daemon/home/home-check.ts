@@ -89,7 +89,10 @@ export class HomeCheck {
     this.#mismatch = parts.mismatch;
   }
 
-  /** At start-up: asks about the settings of a home that this start made, or of a memory vault. Opens no vault. */
+  /**
+   * At start-up: asks about the settings of a home that this start made, and with a memory vault, which has
+   * forgotten every answer. Opens no vault.
+   */
   begin(): void {
     const { home, vault, isKeyturnApp } = this.#parts;
     if (this.#mismatch || !isKeyturnApp || !(home.isNew || vault.kind === 'memory')) return;

@@ -63,7 +63,10 @@ export async function checkFiles(paths: HomePaths): Promise<void> {
   }
 }
 
-/** True if this home ever had a root key: its vault makes both, the key first. What can't be looked at may be there. */
+/**
+ * True if this home ever had a root key: the first use of its vault makes both, the key first. What can't be looked at
+ * may be there.
+ */
 export function documentExists({ state }: Pick<HomePaths, 'state'>): Promise<boolean> {
   return lstat(path.join(state, documentName)).then(
     () => true,

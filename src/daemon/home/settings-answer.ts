@@ -15,7 +15,10 @@ import type { ApprovedSettings, Difference, WrittenSettings } from '../settings/
 import type { SettingsQuestion } from '../settings/settings-card.ts';
 import type { HomeRecord } from './home-record.ts';
 
-/** The values in force without an approval: they take access away. In the document, a changed file can't undo them. */
+/**
+ * The values that are in force without an approval, because they take access away. The document keeps them too, so that
+ * a changed file can't undo them.
+ */
 function countingAnyway(written: WrittenSettings): ApprovedSettings {
   const settings = inForce(written.settings, differences(written, nothingApproved));
   return toApproved({ settings, authorities: undefined });

@@ -20,7 +20,10 @@ export interface SettingsQuestion {
   readonly allowed: readonly AllowedGroup[];
 }
 
-/** Asks on one card; calls `answered`, then writes the audit log. `dismiss`: no answer, too. Never rejects. */
+/**
+ * Asks the user on one card; calls `answered`, then writes the answer into the audit log. `dismiss`: there was no answer,
+ * too. Never rejects.
+ */
 export type AskAboutSettings = (asked: SettingsQuestion, answered: () => void) => Promise<Answer>;
 
 export class SettingsCard {

@@ -24,7 +24,10 @@ const readings: Readings = {
   ...(process.platform === 'linux' ? { boot: () => uptime() * 1000 } : {}),
 };
 
-/** Milliseconds by which the two clocks may part: more than their rounding, less than any suspend or change. */
+/**
+ * Milliseconds by which wall and monotonic clock may part before it counts: more than the rounding of
+ * the two, less than any suspend or hand that matters.
+ */
 const tolerance = 250;
 
 interface Mark {

@@ -39,7 +39,10 @@ export class AppKeys {
     this.#parts = parts;
   }
 
-  /** Undefined for an app not paired there. `forward`: whose socket it came by, or the home's. Throws as the vault. */
+  /**
+   * Undefined for an app that is not paired there. `forward`: whose socket it came by; absent: the home's own.
+   * Throws what the vault throws.
+   */
   async keyFor(appId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
     const { home, document, apps, clock } = this.#parts;
     if (appId === ownerId) return forward === undefined ? home.ownerKey : undefined;

@@ -69,7 +69,10 @@ function unreadable(): KeyturnError {
   });
 }
 
-/** Names one process, for limits that must not fall on others. Undefined if the kernel can't tell them apart. */
+/**
+ * Names one process, for limits that must not fall on others. Undefined where the kernel doesn't
+ * tell: such peers can't be told apart.
+ */
 export function processOf(peer: PeerFacts): string | undefined {
   if (peer.kind === 'unverified' || peer.pid <= 0) return undefined;
   return `${peer.pid}:${peer.startTicks ?? ''}`;

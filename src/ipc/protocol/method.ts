@@ -6,7 +6,10 @@
  */
 import type * as z from 'zod';
 
-/** Who may call a method. `owner`: the command and the app, for the user. `any`: these and apps, each for its own. */
+/**
+ * Who may call a method. `owner`: the `keyturn` command and the Keyturn app, which act for the user. `any`: these and
+ * apps, each seeing what is theirs.
+ */
 type Who = 'owner' | 'app' | 'any';
 
 /**

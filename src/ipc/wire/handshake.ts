@@ -18,7 +18,10 @@ export function keyFromText(text: string): KeyObject {
   return createSecretKey(text, 'base64url');
 }
 
-/** K of one app, from the home's master key M: no client's key is stored. `generation` counts the replaced keys. */
+/**
+ * K of one app, from the home's master key M: the broker stores no client's key.
+ * `generation` counts up when the user replaces a client's key.
+ */
 export function deriveAppKey(
   master: KeyObject,
   homeId: string,

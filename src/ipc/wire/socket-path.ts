@@ -115,7 +115,10 @@ export function preparePlace(socket: string, env: Environment): void {
   prepareFolder(folder);
 }
 
-/** XDG Base Directory Specification: XDG_RUNTIME_DIR must be the user's alone. After `su`, it may be another's. */
+/**
+ * XDG Base Directory Specification: XDG_RUNTIME_DIR must be the user's, and only the user may write there. After `su`,
+ * it may be another user's.
+ */
 export function requireOwnRuntime(folder: string): void {
   const uid = process.getuid?.();
   let problem = 'is no folder';

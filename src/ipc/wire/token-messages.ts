@@ -62,7 +62,10 @@ export interface ApiKeyResult {
   readonly apiKeyId: string;
 }
 
-/** `expires_at`: seconds since 1970. `expires_in`: from the moment of the answer. Absent if the server states none. */
+/**
+ * `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. Both are absent if the server
+ * stated no lifetime.
+ */
 export interface TokenResult {
   readonly access_token: string;
   readonly token_type: string;

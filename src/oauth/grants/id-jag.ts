@@ -143,7 +143,10 @@ const claimsSchema = z.object({
   exp: z.number(),
 });
 
-/** The tenant: the identity provider and its user. `now`: milliseconds since 1970, there. Throws `token_invalid`. */
+/**
+ * The tenant: the identity provider and the user that it names. `now`: milliseconds since 1970, by the provider's clock.
+ * Throws `token_invalid`.
+ */
 function identityOf(
   assertion: string,
   provider: TokenServer,

@@ -48,7 +48,10 @@ export interface AuthorizationServer {
   serves(path: string): boolean;
   /** What this account allowed and isn't asked again. */
   consents(account: string): Promise<readonly Consent[]>;
-  /** The account is asked again, and the client's refresh tokens and codes end. Access tokens last until their end. */
+  /**
+   * The account is asked again, and every refresh token and code that the client got by it ends. Its access tokens last
+   * until their own end.
+   */
   withdrawConsent(account: string, clientId: string): Promise<void>;
   close(): Promise<void>;
 }

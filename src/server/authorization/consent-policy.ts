@@ -19,7 +19,10 @@ export const requestParameters = z.object({
 
 export type AuthorizationParameters = z.infer<typeof requestParameters>;
 
-/** A parameter of our own: `prompt=consent` is there for `offline_access`, not to ask the user again. */
+/**
+ * A parameter of our own: `prompt=consent` is in the request because `offline_access` needs it there, not because
+ * the client wants the user to be asked again.
+ */
 export const unasked = 'keyturn_unasked';
 
 export function resourceOf(

@@ -11,7 +11,10 @@ import { RateLimiter, type Limit } from '../resource/requests/rate-limit.ts';
 import { callerOf, clientAddress, peerOf } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 
-/** Authorization requests: each is kept for 15 minutes, and may have a document fetched. An office stays far below. */
+/**
+ * Authorization requests: each is kept for a quarter of an hour, and may have a client's document fetched. An office
+ * behind one address stays far below it.
+ */
 const authorizationLimit = { requests: 300, seconds: 300 } as const;
 
 /** Requests for the pages of a sign-in: each may send one to the provider that people sign in at. Six make a sign-in. */
@@ -28,7 +31,10 @@ export interface Caller {
   readonly site: string | undefined;
 }
 
-/** Seconds until this caller may come again, if any. `path`: without the issuer's. Metadata and keys have no bound. */
+/**
+ * Answers the seconds until this caller may come again; undefined: now. `path`: without the issuer's own. The metadata
+ * and the keys have no bound.
+ */
 export function limitsOf({ registrationLimit, requestLimit, now, onEvent }: Settings) {
   const limiter = (name: string, limit: Limit) =>
     siteLimiter(limit, now, (who) => {

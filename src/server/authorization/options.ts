@@ -67,11 +67,17 @@ export interface AuthorizationServerOptions {
    */
   readonly storage?: Storage;
   readonly clients?: readonly ClientOptions[];
-  /** Dynamic registration (RFC 7591, RFC 7592): `open`, `off` (the default), or with the operator's initial token. */
+  /**
+   * Dynamic registration (RFC 7591): `open`, `off` (the default), or with an initial access token that the operator
+   * hands out. Managed by RFC 7592.
+   */
   readonly registration?: 'open' | 'off' | { readonly initialAccessToken: string };
   /** Registrations that one address may make; 20 in an hour unless given. */
   readonly registrationLimit?: { readonly requests: number; readonly seconds: number };
-  /** Requests for tokens, revocations and existing registrations by one address; 3000 in five minutes unless given. */
+  /**
+   * Requests for tokens and revocations, and for registrations that exist, that one address may send; 3000 in five
+   * minutes unless given.
+   */
   readonly requestLimit?: { readonly requests: number; readonly seconds: number };
   /** Addresses and ranges of proxies whose X-Forwarded-For counts. */
   readonly trustedProxies?: readonly string[];

@@ -37,7 +37,10 @@ export interface Storage {
   /** Answers an expired item too, until `removeExpired`: the caller compares times. */
   get(kind: string, id: string): Promise<StoredItem | undefined>;
   getByUid(kind: string, uid: string): Promise<NamedItem | undefined>;
-  /** Replaces this payload and nothing else. False, and no change: the item is gone, or has another payload by now. */
+  /**
+   * Puts another payload in the place of this one, and changes nothing else. False, and no change: the item is gone, or
+   * its payload is another by now.
+   */
   replace(
     kind: string,
     id: string,

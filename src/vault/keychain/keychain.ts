@@ -104,7 +104,10 @@ async function shownBy(
   throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
 }
 
-/** The error of a refused write: `full` if the keychain can still be read, since the refusals' texts differ. */
+/**
+ * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
+ * refusal differs between keychains.
+ */
 async function notStored(
   worker: KeychainProcess,
   error: unknown,

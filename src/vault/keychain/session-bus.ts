@@ -7,7 +7,10 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-/** The variables of a desktop session, which a broker from ssh or cron lacks. The method's schema checked them. */
+/**
+ * The variables of a desktop session, which a broker that ssh or cron started doesn't have. The schema of the socket's
+ * method has checked them.
+ */
 export interface DesktopSession {
   readonly DBUS_SESSION_BUS_ADDRESS: string;
   readonly DISPLAY?: string | undefined;

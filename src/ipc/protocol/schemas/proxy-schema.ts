@@ -16,7 +16,10 @@ const highestPort = 65_535;
 
 const proxyPort = z.int().min(lowestPort).max(highestPort);
 
-/** `starting`: its process said nothing yet. `portTaken`: another program has the port. `ended`: again and again. */
+/**
+ * `starting`: its process has not said anything yet. `portTaken`: another program listens there. `ended`: its process
+ * ended again and again.
+ */
 const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed', 'ended']);
 
 export const proxy = z.object({

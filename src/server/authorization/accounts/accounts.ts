@@ -86,7 +86,10 @@ export interface Accounts {
   readonly forwarding?: Forwarding;
 }
 
-/** A sign-in by name without a password, for development, at an issuer on this machine. `names`: the accounts. */
+/**
+ * A sign-in by name only, without a password, for development. It refuses an issuer that isn't on this machine.
+ * `names`: the accounts.
+ */
 export function developmentLogin(names: readonly string[]): Accounts {
   return {
     signIn({ form, action, formToken }) {

@@ -51,7 +51,10 @@ const startedSchema = z.object({ state: z.string(), nonce: z.string(), verifier:
 /** OpenID Connect Core §2: at most 255 ASCII characters. */
 export const subjectSchema = z.string().regex(/^[\x20-\x7e]{1,255}$/);
 
-/** Register `<your issuer>/login/callback` as redirect URI at the provider. Throws invalid_request for bad options. */
+/**
+ * Register `<your issuer>/login/callback` as the redirect URI at the provider. Throws invalid_request where an option
+ * can't be right.
+ */
 export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
   const { data, fault } = readValue(schema, options);
   if (fault) return invalidOption(['accounts', ...fault.path].join('.'), fault.problem);

@@ -52,7 +52,10 @@ interface GuardedFetchOptions {
   readonly now: () => number;
 }
 
-/** The fetch for what a client or its metadata names. An `issuer` on this machine may reach what is on it. */
+/**
+ * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
+ * this machine may reach.
+ */
 export function guardedFetch(issuer: string, { authorities, named, now }: GuardedFetchOptions): GuardedFetch {
   const names = nameServer();
   const operator = operatorFetch({ authorities, find: names.find, maxLength: maxDocumentLength });

@@ -50,7 +50,10 @@ function forwardedValues(header: string | null | undefined, parameter: string): 
   );
 }
 
-/** Whose a request is, by X-Forwarded-For or Forwarded. `peer`: who is connected; `trusted`: proxies, or ranges. */
+/**
+ * Of whom a request is, by X-Forwarded-For, or the same from Forwarded. `peer`: who is connected; `trusted`: addresses
+ * and ranges of proxies.
+ */
 export function clientAddress(
   headerOf: HeaderOf,
   peer: string,

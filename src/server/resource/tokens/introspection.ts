@@ -35,7 +35,10 @@ export interface IntrospectionOptions {
   readonly client: IntrospectionClient;
   /** Where to ask; what the metadata of the authorization server says unless given. */
   readonly endpoint?: string;
-  /** How long an active token isn't asked about again, and a revocation may be late; 30 unless given, 300 at most. */
+  /**
+   * How long an active token is not asked about again, and so how late a revocation may count; 30 unless given, 300
+   * at most.
+   */
   readonly cacheSeconds?: number;
   /** How long a token that isn't active is refused without asking again; 5 unless given. */
   readonly negativeCacheSeconds?: number;

@@ -38,7 +38,10 @@ const minAge = 60 * 1000;
 /** 5 s, in ms: an issuer that is back is noticed soon. */
 const pauseAfterFailure = 5000;
 
-/** One issuer's metadata, kept; requests at once share a fetch. Rejects as `issuerMetadata`, the same for 5 seconds. */
+/**
+ * The metadata of one issuer, kept. Requests that come at once share one fetch. Rejects as `issuerMetadata` does, and for
+ * five seconds with the same.
+ */
 export function keptMetadata(issuer: string, http: Http): () => Promise<IssuerMetadata> {
   let last: { readonly answer: Promise<IssuerMetadata>; until: number } | undefined;
   return async () => {

@@ -99,7 +99,10 @@ export class TrustedIssuers {
     return stated === undefined ? undefined : readOptions(issuerTokens, stated, 'issuers of jwt');
   }
 
-  /** Entra ID names its version 1 in the tokens of an application without version 2, at version 2's addresses too. */
+  /**
+   * Entra ID writes its name of version 1 into the tokens for an application that doesn't ask for version 2, at the
+   * addresses of version 2 as well.
+   */
   #tokensOf(issuer: string): z.output<typeof issuerTokens> | undefined {
     const [, tenant] = /^https:\/\/sts\.windows\.net\/([^/]+)\/$/.exec(issuer) ?? [];
     const newer = tenant && this.#stated(`https://login.microsoftonline.com/${tenant}/v2.0`);
