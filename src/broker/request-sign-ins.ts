@@ -9,7 +9,7 @@
 import type { KeyturnError } from '../base/errors.ts';
 import { asTyped, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
-import type { WantedAccess } from './consent/current-permissions.ts';
+import { coveringPermissions, type WantedAccess } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
 import { scopesToNarrowTo } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
@@ -215,6 +215,7 @@ export class RequestSignIns {
         allowedScope: permission.scope && union(permission.scope, scope),
         ...hintOf(request, permission),
         mayNotAsk: request.interaction === 'never',
+        isWanted: () => !deadline.signal.aborted && mayStill(this.#parts, permitted.wanted),
         signInId: signIn?.id,
         onlyFor: noted.onlyFor ?? (signIn && !isShared(signIn) ? request.appId : undefined),
       },
@@ -241,6 +242,15 @@ export class RequestSignIns {
     await this.#consent.askUnlessAllowed(chosen, deadline);
     // What the user chose answers this request. The next one goes on with the sign-in that the permission names first.
     if (!isMoved) begun.wanted = chosen;
+  }
+}
+
+function mayStill(parts: BrokerParts, wanted: WantedAccess): boolean {
+  try {
+    return coveringPermissions(parts, wanted) !== undefined;
+  } catch {
+    // Denied meanwhile.
+    return false;
   }
 }
 

@@ -8,20 +8,31 @@
 import type { BrokerParts } from '../parts.ts';
 import type { VaultListener } from '../../vault/guard.ts';
 import { isLiving, type SignIn } from '../records/sign-in.ts';
-import { isPending, retryRevocation, revokeEarlier, tooMany, type PendingSignIn } from './revoker.ts';
+import {
+  isPending,
+  promised,
+  retryRevocation,
+  revokeEarlier,
+  tooMany,
+  type PendingSignIn,
+} from './revoker.ts';
 
 /** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
 
-/** Milliseconds. */
-const oldestPeriod = 6 * 60 * 60 * 1000;
+/** Earlier tokens of sign-ins in use that are to end, and the milliseconds between two tries. */
+const kinds = [
+  { chosen: promised, period: 10 * 60 * 1000 },
+  // Nothing depends on these, so that a server in trouble is asked rarely.
+  { chosen: tooMany, period: 6 * 60 * 60 * 1000 },
+] as const;
 
 export class RevocationQueue implements VaultListener {
   readonly #parts: BrokerParts;
   #isVaultOpen = false;
   #hasBegun = false;
-  /** Milliseconds since 1970. */
-  #nextOldest = 0;
+  /** When earlier tokens are tried next, in milliseconds since 1970: by place in `kinds`. */
+  readonly #next = kinds.map(() => 0);
   #running: Promise<void> | undefined;
 
   constructor(parts: BrokerParts) {
@@ -74,19 +85,19 @@ export class RevocationQueue implements VaultListener {
       // If the record can't be written, it stays as it was, and is retried.
       await retryRevocation(this.#parts, signIn).catch(() => undefined);
     }
-    await this.#tryOldest();
+    await this.#tryEarlier();
   }
 
-  /** Earlier tokens of sign-ins in use. Nothing depends on it, so that a server in trouble is asked rarely. */
-  async #tryOldest(): Promise<void> {
-    const { clock } = this.#parts;
-    if (clock.wall() < this.#nextOldest) return;
-    this.#nextOldest = clock.wall() + oldestPeriod;
-    const hasTooMany = (signIn: SignIn): boolean =>
-      isLiving(signIn) && tooMany(signIn.earlier ?? []).length > 0;
-    for (const signIn of this.#all().filter(hasTooMany)) {
-      if (!this.#isVaultOpen) return;
-      await revokeEarlier(this.#parts, signIn, tooMany).catch(() => undefined);
+  async #tryEarlier(): Promise<void> {
+    const now = this.#parts.clock.wall();
+    for (const [at, { chosen, period }] of kinds.entries()) {
+      const due = this.#all().filter((one) => isLiving(one) && chosen(one.earlier ?? []).length > 0);
+      if (due.length === 0 || now < (this.#next[at] ?? 0)) continue;
+      this.#next[at] = now + period;
+      for (const signIn of due) {
+        if (!this.#isVaultOpen) return;
+        await revokeEarlier(this.#parts, signIn, chosen).catch(() => undefined);
+      }
     }
   }
 

@@ -52,12 +52,23 @@ export async function retryRevocation(parts: BrokerParts, pending: PendingSignIn
   });
 }
 
+/** Before a new sign-in, since some servers end the new tokens with the old ones. Never rejects. */
+export async function retryBeforeSignIn(parts: BrokerParts, endpoint: string): Promise<void> {
+  const now = parts.clock.wall();
+  for (const signIn of parts.signIns.forEndpoint(endpoint).filter(isPending))
+    if ((signIn.state.notBefore ?? 0) <= now) await retryRevocation(parts, signIn).catch(() => undefined);
+}
+
 /** Earlier sign-ins whose tokens are kept for a revocation: servers end older ones long before. */
 const maxEarlier = 8;
 
 /** The oldest of them, if there are too many. */
 export const tooMany = (earlier: readonly EarlierItem[]): readonly EarlierItem[] =>
   earlier.slice(0, -maxEarlier);
+
+/** Those whose revocation the user was promised. */
+export const promised = (earlier: readonly EarlierItem[]): readonly EarlierItem[] =>
+  earlier.filter((one) => one.isEnded);
 
 /** Revokes the tokens of earlier sign-ins that `chosen` names. What can't be revoked now stays. */
 export async function revokeEarlier(

@@ -14,6 +14,7 @@ import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
+import { retryBeforeSignIn } from '../revocation/revoker.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork, type Start } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
@@ -99,18 +100,20 @@ export class SignInRuns {
     });
   }
 
-  /** Who names no account takes the one that an app waits for; who names scopes gets no others. */
+  /** Who names no account takes the one that an app waits for, unless another issuer is named. */
   #takeOver(asked: UserSignIn): SignInRequest {
-    const [first] = this.#waiting(asked);
-    const { account, signInId } = (asked.account === undefined && first?.request) || asked;
+    const [first] = asked.account === undefined && asked.issuer === undefined ? this.#waiting(asked) : [];
+    const account = first ? first.request.account : asked.account;
+    const signInId = first?.request.onlyFor === undefined ? first?.request.signInId : undefined;
     const waiting = this.#waiting({ ...asked, account });
     for (const { withdraw } of waiting) withdraw();
+    const served = waiting.filter(({ request }) => request.account === account && request.isWanted?.());
     return {
       ...asked,
       account,
-      signInId,
+      signInId: signInId ?? asked.signInId,
       starters: new Set(asked.starter ? [asked.starter] : []),
-      waiting: asked.scope === undefined ? waiting.map((one) => one.request) : [],
+      waiting: asked.issuer === undefined ? served.map((one) => one.request) : [],
       isAutomatic: false,
       mayNotAsk: false,
     };
@@ -180,8 +183,15 @@ export class SignInRuns {
   async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<SignIn> {
     const { endpoint } = request;
     const isChoosing = this.#wrongAccount.delete(endpoint);
+    await retryBeforeSignIn(this.#parts, endpoint);
     try {
-      const signIn = await runSignIn(this.#parts, { ...request, isChoosing }, onPage, signal);
+      const run = async (waiting: SignInRequest['waiting']): Promise<SignIn> =>
+        runSignIn(this.#parts, { ...request, waiting, isChoosing }, onPage, signal);
+      // An app's scope that the server refuses must not keep the user from signing in.
+      const signIn = await run(request.waiting).catch(async (error: unknown) => {
+        if (error instanceof ScopeRefused && request.waiting?.length) return run([]);
+        throw error;
+      });
       if (!isMeant(request, signIn)) this.#wrongAccount.add(endpoint);
       return signIn;
     } catch (error) {

@@ -224,12 +224,13 @@ function fieldsFrom({ signIns }: BrokerParts, { received, secret, found, now }: 
 
 /** The items of earlier sign-ins, without access tokens that have expired. */
 function earlierOf(
-  { item, registrationId, earlier = [] }: SignIn,
+  { item, registrationId, state, earlier = [] }: SignIn,
   before: SignInSecret | undefined,
   now: number,
 ): EarlierItem[] {
   const expiresAt = before && before.refreshToken === undefined ? before.accessToken?.expiresAt : undefined;
-  const last = item === undefined ? [] : [{ item, registrationId, expiresAt }];
+  const isEnded = state.kind === 'revoked' ? (true as const) : undefined;
+  const last = item === undefined ? [] : [{ item, registrationId, expiresAt, isEnded }];
   return [...earlier, ...last].filter((one) => (one.expiresAt ?? Infinity) > now);
 }
 
