@@ -194,7 +194,7 @@ export class RequestSignIns {
   }
 
   #refuseUnattended({ endpoint, request }: BegunRequest, why: string, scope?: readonly string[]): void {
-    if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
+    if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint, scope);
     // Where the user entered a client that needs no user, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;
     if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why, scope);
@@ -215,7 +215,7 @@ export class RequestSignIns {
         allowedScope: permission.scope && union(permission.scope, scope),
         ...hintOf(request, permission),
         mayNotAsk: request.interaction === 'never',
-        isWanted: () => !deadline.signal.aborted && mayStill(this.#parts, permitted.wanted),
+        isAllowed: () => isCovered(this.#parts, permitted.wanted),
         signInId: signIn?.id,
         onlyFor: noted.onlyFor ?? (signIn && !isShared(signIn) ? request.appId : undefined),
       },
@@ -245,7 +245,7 @@ export class RequestSignIns {
   }
 }
 
-function mayStill(parts: BrokerParts, wanted: WantedAccess): boolean {
+function isCovered(parts: BrokerParts, wanted: WantedAccess): boolean {
   try {
     return coveringPermissions(parts, wanted) !== undefined;
   } catch {

@@ -108,13 +108,15 @@ export class PermissionChanges {
     const [before] = allPermissions(this.#parts, wanted);
     if (!before) return this.set({ appId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
-    await this.#replace(before, {
+    const after = {
       ...before,
       ...(signInId === undefined
         ? { deniedScope: union(before.deniedScope ?? [], more) }
         : { deniedSignInIds: union(before.deniedSignInIds ?? [], [signInId]) }),
-    });
+    };
+    await this.#replace(before, after);
     await this.noteInAuditLog(before, 'deny', more);
+    this.#closeAnswered(after);
   }
 
   /** What an approval "as before" adds to: the permission on disk, else a temporary one with an end time; never a denial. */

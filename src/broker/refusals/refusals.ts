@@ -151,10 +151,14 @@ export function endedAlong(endpoint: string, { state }: SignIn, signIn?: SignIn)
 
 /** `scope`: what the new sign-in has to ask for, if that is more than the last one. */
 export function noSignIn(endpoint: string, why: string, scope: readonly string[] = []): KeyturnError {
-  const options = scope.length > 0 ? [shellOption('scope', scope.join(' '))] : [];
   return new KeyturnError('login_required', `No token for ${endpoint}: ${why}.`, {
-    hint: [`Sign in with: keyturn login ${shellWord(endpoint)}`, ...options].join(' '),
+    hint: loginFor(endpoint, scope),
   });
+}
+
+function loginFor(endpoint: string, scope: readonly string[]): string {
+  const options = scope.length > 0 ? [shellOption('scope', scope.join(' '))] : [];
+  return [`Sign in with: keyturn login ${shellWord(endpoint)}`, ...options].join(' ');
 }
 
 /** Why an existing sign-in needs a user, for `noSignIn`. */
@@ -163,10 +167,10 @@ export function whyAgain({ state }: SignIn): string {
   return `it needs a new sign-in${why}`;
 }
 
-export function lastPageFailed(endpoint: string): KeyturnError {
+export function lastPageFailed(endpoint: string, scope: readonly string[] = []): KeyturnError {
   return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in failed.`, {
     rule: 'Keyturn opens one sign-in page automatically; you start the next one',
-    hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
+    hint: loginFor(endpoint, scope),
   });
 }
 

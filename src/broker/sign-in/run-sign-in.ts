@@ -225,13 +225,9 @@ async function visitUnattended(
   );
 }
 
-/**
- * Unless the user named scopes, with what the automatic sign-ins would ask for that it serves too; not with those for
- * one app alone.
- */
+/** With what the automatic sign-ins would ask for that it serves too; not with those for one app alone. */
 function scopeOfAll(request: SignInRequest, destination: Destination): string[] | undefined {
-  const waiting = request.scope === undefined ? (request.waiting ?? []) : [];
-  const all = [request, ...waiting.filter(({ onlyFor }) => onlyFor === undefined)];
+  const all = [request, ...(request.waiting ?? []).filter(({ onlyFor }) => onlyFor === undefined)];
   const scope = union(...all.map((one) => scopeFor(one, destination) ?? []));
   return scope.length === 0 ? undefined : scope;
 }

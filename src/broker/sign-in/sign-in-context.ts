@@ -39,8 +39,8 @@ export interface SignInRequest extends SignInDetails {
   readonly onlyFor?: string | undefined;
   /** Automatic sign-ins that this one serves too: it asks for their scopes. */
   readonly waiting?: readonly SignInRequest[];
-  /** Of an automatic one: whether its app still waits for these scopes, and may have them. */
-  readonly isWanted?: () => boolean;
+  /** Of an automatic one: whether its app may still have these scopes. */
+  readonly isAllowed?: () => boolean;
   /** The last sign-in there came back as another account. */
   readonly isChoosing?: boolean;
 }

@@ -107,13 +107,14 @@ export class SignInRuns {
     const signInId = first?.request.onlyFor === undefined ? first?.request.signInId : undefined;
     const waiting = this.#waiting({ ...asked, account });
     for (const { withdraw } of waiting) withdraw();
-    const served = waiting.filter(({ request }) => request.account === account && request.isWanted?.());
+    const served = waiting.filter(({ request }) => request.account === account && request.isAllowed?.());
     return {
       ...asked,
       account,
       signInId: signInId ?? asked.signInId,
       starters: new Set(asked.starter ? [asked.starter] : []),
-      waiting: asked.issuer === undefined ? served.map((one) => one.request) : [],
+      waiting:
+        asked.issuer === undefined && asked.scope === undefined ? served.map((one) => one.request) : [],
       isAutomatic: false,
       mayNotAsk: false,
     };

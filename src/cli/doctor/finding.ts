@@ -59,7 +59,7 @@ export const kinds = {
   'authorities.ignored': warning('This terminal names certificate authorities that the broker does not use.'),
   'authorities.expired': warning('The certificates of the further authorities are out of date.'),
   'permission.ending': warning('A permission ends within three days.'),
-  'oauthClient.replaced': warning('A registration is not used any more.'),
+  'oauthClient.replaced': note('A registration is not used any more.'),
   'process.unshielded': warning('The broker could not shield its process completely.'),
   'access.paused': note('All access is paused.'),
   'vault.locked': note('The vault is locked.'),

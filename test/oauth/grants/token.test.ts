@@ -135,7 +135,6 @@ describe('an error that repeats the request', () => {
     for (const secret of secrets) expect(everyWordOf(refusal)).not.toContain(secret);
   });
 
-  // Looking ahead from each character would take minutes here, with the broker standing still.
   it('reads a code of a quarter of a million characters', async () => {
     site.lay('/token', { status: 400, body: { error: 'g'.repeat(250_000) } });
     expect((await refusalOf(() => exchanged())).message).toContain('ggg…');
