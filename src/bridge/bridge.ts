@@ -102,7 +102,8 @@ class Bridge {
         fetchFor,
         waits: () =>
           options.say(
-            `keyturn bridge: a request to ${endpoint.href} waits for the broker, which may be asking you. Answer where it runs, in the Keyturn app or with: keyturn request`,
+            // Without the query, which may hold a secret: clients write this to their logs.
+            `keyturn bridge: a request to ${endpoint.origin}${endpoint.pathname} waits for the broker, which may be asking you. Answer where it runs, in the Keyturn app or with: keyturn request`,
           ),
       }),
       onMessage: (message, about) => this.#eras.heard(message, about),
