@@ -83,7 +83,8 @@ async function listenV6(port: number, isForeign: IsForeign): Promise<AddressList
   try {
     return [await listen('::1', port, isForeign)];
   } catch (error) {
-    if (!(error instanceof AddressMissing)) throw error;
+    // Another program's port is refused. With any other trouble the redirect URI's own address, 127.0.0.1, is enough.
+    if (error instanceof KeyturnError && !(error instanceof AddressMissing)) throw error;
     return [];
   }
 }
