@@ -67,8 +67,8 @@ const earlierSchema = z.strictObject({
   registrationId: z.string(),
   /** Of an access token: milliseconds since 1970. Absent: it is a refresh token, or its end is unknown. */
   expiresAt: z.number().optional(),
-  /** The user had ended it when they signed in again: its revocation is still owed. */
-  isEnded: z.literal(true).optional(),
+  /** When the user ended it, before they signed in again: its revocation is owed. Milliseconds since 1970. */
+  endedAt: z.number().optional(),
 });
 
 export type EarlierItem = z.infer<typeof earlierSchema>;

@@ -7,7 +7,7 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import type { VaultListener } from '../../vault/guard.ts';
-import { isLiving, type SignIn } from '../records/sign-in.ts';
+import { isLiving, type EarlierItem, type SignIn } from '../records/sign-in.ts';
 import {
   isPending,
   promised,
@@ -91,12 +91,13 @@ export class RevocationQueue implements VaultListener {
   async #tryEarlier(): Promise<void> {
     const now = this.#parts.clock.wall();
     for (const [at, { chosen, period }] of kinds.entries()) {
-      const due = this.#all().filter((one) => isLiving(one) && chosen(one.earlier ?? []).length > 0);
+      const ending = (earlier: readonly EarlierItem[]): readonly EarlierItem[] => chosen(earlier, now);
+      const due = this.#all().filter((one) => isLiving(one) && ending(one.earlier ?? []).length > 0);
       if (due.length === 0 || now < (this.#next[at] ?? 0)) continue;
       this.#next[at] = now + period;
       for (const signIn of due) {
         if (!this.#isVaultOpen) return;
-        await revokeEarlier(this.#parts, signIn, chosen).catch(() => undefined);
+        await revokeEarlier(this.#parts, signIn, ending).catch(() => undefined);
       }
     }
   }

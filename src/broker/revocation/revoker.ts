@@ -66,9 +66,9 @@ const maxEarlier = 8;
 export const tooMany = (earlier: readonly EarlierItem[]): readonly EarlierItem[] =>
   earlier.slice(0, -maxEarlier);
 
-/** Those whose revocation the user was promised. */
-export const promised = (earlier: readonly EarlierItem[]): readonly EarlierItem[] =>
-  earlier.filter((one) => one.isEnded);
+/** Those whose revocation the user was promised, as long as they are tried. `now`: milliseconds since 1970. */
+export const promised = (earlier: readonly EarlierItem[], now: number): readonly EarlierItem[] =>
+  earlier.filter(({ endedAt }) => endedAt !== undefined && now < triedUntil({ endedAt }));
 
 /** Revokes the tokens of earlier sign-ins that `chosen` names. What can't be revoked now stays. */
 export async function revokeEarlier(
@@ -106,7 +106,7 @@ export function isPending(signIn: SignIn): signIn is PendingSignIn {
 }
 
 /** When the tries of a pending revocation stop, in milliseconds since 1970. */
-export function triedUntil({ endedAt }: RevokedState): number {
+export function triedUntil({ endedAt }: Pick<RevokedState, 'endedAt'>): number {
   return endedAt + maxRetryAge;
 }
 

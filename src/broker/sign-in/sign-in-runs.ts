@@ -184,7 +184,7 @@ export class SignInRuns {
   async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<SignIn> {
     const { endpoint } = request;
     const isChoosing = this.#wrongAccount.delete(endpoint);
-    await retryBeforeSignIn(this.#parts, endpoint);
+    await untilAborted(retryBeforeSignIn(this.#parts, endpoint), signal);
     try {
       const run = async (waiting: SignInRequest['waiting']): Promise<SignIn> =>
         runSignIn(this.#parts, { ...request, waiting, isChoosing }, onPage, signal);

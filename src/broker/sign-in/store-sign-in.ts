@@ -229,8 +229,8 @@ function earlierOf(
   now: number,
 ): EarlierItem[] {
   const expiresAt = before && before.refreshToken === undefined ? before.accessToken?.expiresAt : undefined;
-  const isEnded = state.kind === 'revoked' ? (true as const) : undefined;
-  const last = item === undefined ? [] : [{ item, registrationId, expiresAt, isEnded }];
+  const endedAt = state.kind === 'revoked' ? state.endedAt : undefined;
+  const last = item === undefined ? [] : [{ item, registrationId, expiresAt, endedAt }];
   return [...earlier, ...last].filter((one) => (one.expiresAt ?? Infinity) > now);
 }
 
