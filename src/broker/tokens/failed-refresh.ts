@@ -39,7 +39,7 @@ export interface FailedRefresh {
   readonly error: unknown;
   readonly progress: Progress;
   readonly secret: SignInSecret;
-  readonly registration: RegistrationRecord;
+  readonly registrationRecord: RegistrationRecord;
   /** Undefined: all scopes of the sign-in were asked for. */
   readonly scope: readonly string[] | undefined;
 }
@@ -55,9 +55,9 @@ const setsOf = (signInId: string): string => `${signInId} `;
  * because the refusal says nothing about the sign-in's own scopes. A forgotten client and a dead refresh token (no
  * refusal, but `login_required`) concern every refresh of the sign-in.
  */
-export function backoffKeyOf({ id }: SignIn, { error, registration, scope }: FailedRefresh): string {
+export function backoffKeyOf({ id }: SignIn, { error, registrationRecord, scope }: FailedRefresh): string {
   const isNarrowing =
-    scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, registration);
+    scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, registrationRecord);
   return isNarrowing ? keyOfSet(id, scope) : id;
 }
 
@@ -177,7 +177,7 @@ export class RefreshFailures {
   /** Counts the refusal for `key`. The state that it leaves the sign-in in; undefined: it stays as it is. */
   count(
     signIn: SignIn,
-    { error, secret, registration }: FailedRefresh,
+    { error, secret, registrationRecord }: FailedRefresh,
     key: string,
   ): SignInState | undefined {
     const { signIns, clock } = this.#parts;
@@ -192,7 +192,7 @@ export class RefreshFailures {
     }
     if (error instanceof UnclearRefusal) return this.refusals.addUnclear(signIn.id, clock.now());
     if (!isRefusal(error)) return undefined;
-    if (isForgottenRegistration(error, registration)) return clientForgotten;
+    if (isForgottenRegistration(error, registrationRecord)) return clientForgotten;
     const isLast = this.refusals.add(key, error);
     return isLast && key === signIn.id ? endedByRefusals(error) : undefined;
   }

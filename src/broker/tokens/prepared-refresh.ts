@@ -23,7 +23,7 @@ export interface PreparedRefreshParts {
 }
 
 export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
-  readonly record: RegistrationRecord;
+  readonly registrationRecord: RegistrationRecord;
   readonly secret: SignInSecret;
 }
 
@@ -36,14 +36,14 @@ export async function prepareRefresh(
   const secret = await secrets.read(signIn);
   const { refreshToken } = secret;
   if (refreshToken === undefined) throw signInRequired(signIn, 'it has no refresh token');
-  const record = registrations.byId(signIn.registrationId);
-  if (!record) throw signInRequired(signIn, 'its registration is gone');
-  const clientSecret = await registrations.secret(record);
+  const registrationRecord = registrations.byId(signIn.registrationId);
+  if (!registrationRecord) throw signInRequired(signIn, 'its registration is gone');
+  const clientSecret = await registrations.secret(registrationRecord);
   return {
-    record,
+    registrationRecord,
     secret,
     server: await servers.of(signIn),
-    registration: record.registration,
+    registration: registrationRecord.registration,
     clientSecret,
     refreshToken,
     // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.

@@ -130,13 +130,13 @@ export class Refresher {
     const request = await prepareRefresh(parts, signIn, scope).catch((error: unknown) =>
       this.#failed(signIn, error),
     );
-    const { secret, record: registration } = request;
+    const { secret, registrationRecord } = request;
     const attempt = await this.#noteAttempt(signIn, secret).catch((error: unknown) =>
       this.#failed(signIn, error),
     );
     const progress: Progress = { isRotating: false };
     const answer = await this.#send(signIn, request, progress).catch((error: unknown) =>
-      this.#refused(signIn, attempt, { error, progress, secret, registration, scope }),
+      this.#refused(signIn, attempt, { error, progress, secret, registrationRecord, scope }),
     );
     this.failures.forget(signIn.id);
     if (scope !== undefined) this.failures.forget(keyOfSet(signInId, scope));
@@ -250,20 +250,20 @@ export class Refresher {
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
   async #refused(signIn: HeldSignIn, attempt: RefreshAttempt, refused: FailedRefresh): Promise<never> {
-    const { error, registration, progress, secret } = refused;
-    const isForgotten = isForgottenRegistration(error, registration);
+    const { error, registrationRecord, progress, secret } = refused;
+    const isForgotten = isForgottenRegistration(error, registrationRecord);
     const key = backoffKeyOf(signIn, refused);
     const state = this.failures.count(signIn, refused, key);
     const mayRefreshAgain = state?.kind === 'signInRequired' && state.mayRefreshAgain === true;
     const isEnded = state !== undefined && !mayRefreshAgain;
     const refusal = this.failures.note(signIn, error, { key, isEnded });
-    if (isForgotten) await this.#parts.registrations.reject(registration);
+    if (isForgotten) await this.#parts.registrations.reject(registrationRecord);
     if (isEnded) this.failures.forget(signIn.id);
     if (state) await this.#change(signIn, { state });
     // Else the newest secret is in the vault, or waits for it.
     if (!progress.isRotating && !progress.rotated)
       await this.secrets.writeIfPossible(signIn.item, { ...secret, attempt: attemptAfter(attempt, refused) });
-    if (isForgotten) throw registrationForgotten(registration);
+    if (isForgotten) throw registrationForgotten(registrationRecord);
     throw mayRefreshAgain ? signInRequired(signIn, state.why) : refusal;
   }
 }
