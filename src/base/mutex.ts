@@ -5,6 +5,7 @@
  */
 
 export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
+
 export function mutex(): Mutex {
   const run = keyedMutex();
   return (work) => run('', work);

@@ -7,15 +7,9 @@
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import {
-  type Env,
-  firstSet,
-  NoProxy,
-  noProxyNames,
-  proxyOf,
-  proxyUrl,
-} from '../base/system/proxy-variables.ts';
+import { firstSet, NoProxy, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
 import { Authorities } from '../base/system/tls-trust.ts';
+import type { Environment } from '../base/paths.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
 import { directFetch } from './direct-fetch.ts';
@@ -28,7 +22,7 @@ import { directFetch } from './direct-fetch.ts';
 export async function bridgeFetch(
   broker: Pick<Connection, 'request'>,
   resource: string,
-  env: Env = process.env,
+  env: Environment = process.env,
 ): Promise<typeof globalThis.fetch> {
   const noProxyHere = firstSet(env, noProxyNames);
   const own = new NoProxy(noProxyHere).isDirect(new URL(resource)) ? undefined : proxyOf(env);

@@ -6,6 +6,7 @@
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';
+import type { Environment } from '../base/paths.ts';
 
 /** How an entry says what it starts. `array`: one list of command and arguments, and the type `local`. */
 export type EntryShape = 'usual' | 'array' | 'toml';
@@ -37,8 +38,6 @@ interface Folders {
   readonly config: string;
   readonly env: Environment;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Client {
   readonly title: string;

@@ -7,14 +7,13 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { Environment } from '../base/paths.ts';
 
 export interface OwnCommand {
   /** The first one is an absolute path. */
   readonly words: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Most clients pass only a few variables to what they start. Proxy and certificate authorities are the broker's: a

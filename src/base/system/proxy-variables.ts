@@ -6,15 +6,14 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { KeyturnError } from '../errors.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../paths.ts';
 
 /** curl: the name in small letters first, and a proxy for all schemes last. */
 export const proxyNames = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'] as const;
 
 export const noProxyNames = ['no_proxy', 'NO_PROXY'] as const;
 
-export function firstSet(env: Env, names: readonly string[]): string | undefined {
+export function firstSet(env: Environment, names: readonly string[]): string | undefined {
   return names.map((name) => env[name]?.trim()).find((text) => text !== undefined && text !== '');
 }
 
@@ -29,7 +28,7 @@ export function proxyUrl(text: string): string | undefined {
 }
 
 /** The proxy that the environment names. Throws `invalid_request` for one that can't be used: nothing goes past it. */
-export function proxyOf(env: Env): string | undefined {
+export function proxyOf(env: Environment): string | undefined {
   const name = proxyNames.find((variable) => firstSet(env, [variable]) !== undefined);
   if (name === undefined) return undefined;
   const text = firstSet(env, [name]) ?? '';

@@ -7,8 +7,7 @@ import path from 'node:path';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { checkPrivate, socketRule } from '../../base/private/private-check.ts';
 import { freePath, lookAt } from '../../base/private/private-folder.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../base/paths.ts';
 
 /** Throws `not_found` where the folder isn't there, and `socket_unsafe` where others may enter it. */
 export function requireSandboxFolder(socket: string, env: Environment): void {
