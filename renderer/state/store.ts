@@ -65,7 +65,9 @@ interface Entry {
 
 const entries = new Map<ListName, Entry>();
 
-/** How often what is on the screen is read again though nothing told of a change, in milliseconds: last uses. */
+/**
+ * How often what is on the screen is read again though nothing told of a change, in milliseconds: times of last use.
+ */
 const rereadEvery = 60_000;
 
 export function startStore(): void {

@@ -25,7 +25,10 @@ export interface LogLimits {
 /** Reading 4 MiB takes about ten milliseconds. Eight files hold about 150,000 rows: months for a busy user. */
 export const usualLimits: LogLimits = { fileSize: 4 * 1024 * 1024, fullFiles: 8 };
 
-/** Adds whole lines: on the disk when it resolves. Throws `file_unreadable` or the system's error if none was added. */
+/**
+ * Adds whole lines. They are on the disk when it resolves. Throws `file_unreadable` or the system's error; then none was
+ * added.
+ */
 export async function appendLines(folder: string, lines: string, limits: LogLimits): Promise<void> {
   const size = await append(auditFile(folder), lines);
   // The lines are on the disk: what fails here must not have them written again. The next ones lead to another try.

@@ -101,7 +101,10 @@ export class Rejections {
     }
   }
 
-  /** For a caller whose last token was rejected, during a pause (MCP, Step-Up Authorization Flow). */
+  /**
+   * For a caller whose last token was rejected, during a pause (MCP, Step-Up Authorization Flow). Any other gets the
+   * token there is.
+   */
   throwWhileNotReplacing({ request, endpoint }: BegunRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;

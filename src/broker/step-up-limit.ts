@@ -11,7 +11,10 @@
 const maxTries = 3;
 const within = 600_000;
 
-/** Enough for three operations: for more in 10 minutes, the user can sign in for all of their scopes at once. */
+/**
+ * Enough for three operations: if one app needs nine step-ups in 10 minutes, the user can sign in for all of
+ * their scopes at once.
+ */
 const maxInAll = 9;
 
 /** Keys contain the caller's operation names, so they are bounded: more than a user can answer at sign-in pages. */

@@ -34,7 +34,9 @@ export interface Daemon {
   readonly broker: Broker;
   /** The owner in the host's own process. `heard` gets the notifications of docs/reference/wire-protocol.md. */
   owner(heard: (method: string) => void): InProcessOwner;
-  /** The machine woke up, or its network is back: looks at clocks, tokens and what is pending now. */
+  /**
+   * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.
+   */
   resumed(): void;
   /** Listens again if the file of the socket was lost, as the broker does from time to time. True if it was lost. */
   lookForSocket(): Promise<boolean>;

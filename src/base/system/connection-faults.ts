@@ -64,7 +64,9 @@ export function certificateFault(code: string): CertificateFault | undefined {
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)/;
 
-/** True for a failure before the connection was made: nothing was sent. After others the server may have it. */
+/**
+ * True for a failure before the connection was made: nothing was sent. After any other the server may have the request.
+ */
 export function wasNeverSent(code: string): boolean {
   return notConnected.test(code) || certificateFault(code) !== undefined;
 }

@@ -102,7 +102,9 @@ export class Eras implements ServerPeer {
     this.#between = way;
   }
 
-  /** A client that had no answer in time to its question for the newer era goes on with an older handshake. */
+  /**
+   * A client that had no answer in time to its question for the newer era goes on with a handshake of the older one.
+   */
   async #giveUp(): Promise<void> {
     const search = this.#search;
     this.#search = undefined;

@@ -69,7 +69,9 @@ export interface RefresherParts {
 
 export class Refresher {
   readonly secrets: SignInSecrets;
-  /** Refreshes of a sign-in for different scope sets follow one another, as all else that touches its tokens. */
+  /**
+   * Refreshes for different scope sets of a sign-in follow one another, and everything else that touches its tokens.
+   */
   readonly turns = new SignInTurns();
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });

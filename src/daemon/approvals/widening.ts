@@ -188,7 +188,10 @@ export function widensPermission(broker: Broker, params: PermissionParams, place
   );
 }
 
-/** What the user of the app is asked before a permission is set. Undefined: it gives no more than is allowed. */
+/**
+ * What the user of the Keyturn app is asked before a permission is set. Undefined: it gives no more than what is allowed
+ * already.
+ */
 export function permissionRequest(
   broker: Broker,
   params: PermissionParams,

@@ -112,7 +112,9 @@ export async function metadataOfIssuer(issuer: string, http: Http): Promise<Foun
   return found;
 }
 
-/** RFC 8414 §3.1: both spellings of an issuer without a path have one document. Its own counts, byte for byte. */
+/**
+ * RFC 8414 §3.1: both spellings of an issuer without a path have one document. What it states counts, byte for byte.
+ */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
   return [origin, `${origin}/`].includes(issuer) ? [origin, `${origin}/`] : [issuer];

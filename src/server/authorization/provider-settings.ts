@@ -115,7 +115,10 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
   };
 }
 
-/** A grant lives as long as its newest refresh token, which it must not end. Each tenth of its life costs a write. */
+/**
+ * A grant lives as long as its newest refresh token: it must not end one that is in use. Each tenth of its life costs a
+ * write.
+ */
 async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): Promise<void> {
   if (grant?.exp === undefined) return;
   const end = Math.floor(now() / 1000) + lifetimes.refreshToken;
@@ -202,7 +205,10 @@ export function resourceServerOf(
   };
 }
 
-/** `token`: a code or a refresh token, not yet used up. Throws temporarily_unavailable if nobody can tell. */
+/**
+ * `token`: a code or a refresh token. Throws temporarily_unavailable where nobody can tell; the token isn't used up by
+ * then.
+ */
 async function isGrantLive(
   { forwarding }: Accounts,
   token: unknown,

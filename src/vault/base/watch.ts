@@ -59,7 +59,9 @@ export class VaultWatch {
     return this.#shown;
   }
 
-  /** True after a successful call, until the vault is blocked or a call shows trouble: not one damaged item. */
+  /**
+   * True after a successful call, until the vault is blocked or a call shows trouble. A damaged item changes nothing.
+   */
   get isOpen(): boolean {
     return this.#isUsed && !this.#trouble && !this.#block;
   }

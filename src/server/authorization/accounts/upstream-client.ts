@@ -165,7 +165,10 @@ function metadataFault(error: unknown, issuer: string): unknown {
 
 const otherIssuer = z.object({ body: z.object({ issuer: z.string() }), attribute: z.literal('issuer') });
 
-/** The upstream's documents may name public addresses, and the host that the operator named wherever it is. */
+/**
+ * What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it
+ * is.
+ */
 function upstreamFetch(
   { issuer, authorities, sendsJson = false }: UpstreamClient,
   read: ReadAnswer,
