@@ -6,7 +6,6 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { singleQuoted } from '../src/cli/completion/completed-words.ts';
 
 export interface EnvFile {
   /** Writes the variables, for a shell to read. */
@@ -27,9 +26,7 @@ export function takeEnvFile(folder: string): EnvFile | string {
   writeFileSync(file, `${header}${early}`, { mode: 0o600 });
   return {
     write: (variables) => {
-      const lines = Object.entries(variables).map(
-        ([name, value]) => `export ${name}=${singleQuoted(value)}\n`,
-      );
+      const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
       writeFileSync(file, `${header}${lines.join('')}`, { mode: 0o600 });
       return lines.join('');
     },
@@ -64,4 +61,9 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
+}
+
+/** One word for a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
