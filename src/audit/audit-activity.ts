@@ -1,8 +1,8 @@
 /**
- * Counts what happened, hour by hour, for a chart, and which program used which server.
+ * Counts what happened, hour by hour, for a chart, and which app used which server.
  *
  * Invariant: counts all rows of its hours, however many there are: a row for repeats counts as many as it stands for.
- * Reads the log as it was at one moment, and no file that ended before those hours.
+ * Reads the log as it was at one moment, and at most one file that ended before those hours.
  */
 import { readLog } from './audit-files.ts';
 import { readRow, type StoredRow } from './audit-row.ts';

@@ -136,7 +136,7 @@ interface OpenFile {
 const chunkSize = 64 * 1024;
 /** Bytes of a line. Ours are far shorter; a longer line isn't ours and is read in pieces. */
 const maxLineLength = 1024 * 1024;
-/** Bytes. Ours have 4 MiB and a line; of a longer file, which another program made, the end is read. */
+/** Bytes. Ours have 4 MiB and one write; of a longer file, which another program made, the end is read. */
 const maxRead = 64 * 1024 * 1024;
 
 async function* linesOf({ handle, file, about }: OpenFile): AsyncGenerator<Buffer, void, undefined> {

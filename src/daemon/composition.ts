@@ -3,7 +3,7 @@
  * the broker, what listens, and last what requests use. Nothing here is filled in later: a part that waits for another
  * one registers with it (`listen`, `afterwards`, `guardBy`).
  *
- * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
+ * Invariants: nothing here opens the vault. The vault's first use verifies the home before
  * anything else, and then the document. Nothing goes out before that; while the Keyturn app runs, not before you
  * approved or refused the settings that were written outside Keyturn.
  */
@@ -35,7 +35,7 @@ import { KeptPause } from './home/kept-pause.ts';
 import { vaultName, type Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './approvals/approvals.ts';
 import type { CommandApprovalParts } from './approvals/widening-methods.ts';
-import { removeClient } from './methods/app-methods.ts';
+import { removeApp } from './methods/app-methods.ts';
 import { requireShowable } from './methods/request-methods.ts';
 import { resetHome } from './methods/reset.ts';
 import type { Services } from './methods/services.ts';
@@ -222,7 +222,7 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
     parts: broker.parts,
     socket: () => sockets.path,
     changed,
-    removeClient: (id) => removeClient({ broker, ...unpairing }, id),
+    removeApp: (id) => removeApp({ broker, ...unpairing }, id),
     verify: async () => {
       homeCheck.refuseMismatch();
       vaultLock.refuseIfLocked();
@@ -262,7 +262,7 @@ function shutdownOf({ options, opened, stopping, secrets, net }: Core, run: Brok
   });
 }
 
-/** What a request over the socket needs. */
+/** What a request needs, over the socket or from a window. */
 function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }: Ways, shutdown: Shutdown) {
   const { options, opened, subscribers, secrets, records, homeCheck, net } = core;
   const { broker, vaultLock, pause, display } = run;

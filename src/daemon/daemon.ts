@@ -1,5 +1,5 @@
 /**
- * Starts the daemon (home, lock, composition, socket) and stops it in reverse order.
+ * Starts the daemon (lock, home, composition, socket) and stops it in reverse order.
  *
  * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no user. Stopping finishes
  * rotations that are under way, so that no refresh token is lost between the server's answer and the vault
@@ -32,7 +32,7 @@ export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
-  /** The owner in the host's own process. `heard` gets the notifications of docs/reference/wire-protocol.md. */
+  /** The owner in the host's own process. `heard` gets the notifications of ipc/protocol/methods.ts. */
   owner(heard: (method: string) => void): InProcessOwner;
   /**
    * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.
@@ -110,7 +110,7 @@ async function serve(composed: Composition): Promise<Daemon> {
   };
 }
 
-/** False once the home is gone. Else: the socket was lost, and listens again. */
+/** False once the home is gone. Else whether the socket was lost: then it listens again, or the next look tries. */
 async function lookAround({ options, shutdown, sockets, forwards }: Composition): Promise<boolean> {
   // Somebody removed the whole home. In a window its user is told by what fails.
   if (options.ownsProcess && !existsSync(options.paths.state)) {

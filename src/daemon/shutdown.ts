@@ -2,8 +2,8 @@
  * The end of a daemon, in two steps: requests under way are finished first, then the home is given up.
  *
  * Invariant: a request that comes after the first step began is refused with `broker_stopping`. The home's
- * lock is free only when every rotated token is in the vault and nothing more is written. A step that fails
- * is noted and the next one is taken: an end that began comes to its end.
+ * lock is free only when every rotated token is in the vault, or the vault has refused it for ten seconds, and nothing
+ * more is written. A step that fails is noted and the next one is taken: an end that began comes to its end.
  */
 import { untilAborted } from '../base/abort.ts';
 import type { Broker } from '../broker/broker.ts';
@@ -35,7 +35,7 @@ export class Shutdown {
   readonly #parts: ShutdownParts;
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopped = Promise.withResolvers<void>();
-  /** Of a home that was reset: its end is theirs. */
+  /** Removes the files of a home that was reset. */
   removeFiles = (): void => undefined;
   #drained: Promise<void> | undefined;
   #finished: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export class Shutdown {
     return running.finally(() => this.#running.delete(running));
   }
 
-  /** Resolves when every rotated token is in the vault, and every request that waited has its answer. */
+  /** Resolves when rotated tokens are in the vault and requests have their answers, or their time is over. */
   async drain(): Promise<void> {
     this.#drained ??= this.#drain();
     await this.#drained;

@@ -38,7 +38,7 @@ export function word(text: string): string {
   return /^[\w/.:=@%$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/[\\"]/g, String.raw`\$&`)}"`;
 }
 
-/** `home`: KEYTURN_HOME, where the home isn't the user's own. */
+/** `home`: KEYTURN_HOME, if the home isn't the default one. */
 export const homeLine = (home: string | undefined): string =>
   home === undefined ? '' : `Environment=${word(`KEYTURN_HOME=${home}`)}\n`;
 
@@ -60,7 +60,7 @@ export async function startService(env: NodeJS.ProcessEnv = process.env): Promis
   }
 }
 
-/** The units that were removed. */
+/** The files that were removed. */
 export function removeUnits(env: NodeJS.ProcessEnv = process.env): string[] {
   const files = unitNames.map((name) => unitFile(name, env)).filter(isOurs);
   for (const file of files) rmSync(file);
@@ -77,7 +77,7 @@ export function refuseForeignUnit(name: UnitName, env: NodeJS.ProcessEnv): void 
 }
 
 /**
- * Stops the service and its socket, now and after each login. The units that were removed. Throws `conflict` where none is
+ * Stops the service and its socket, now and after each login. The files that were removed. Throws `conflict` where none is
  * Keyturn's, and as `systemctl`.
  */
 export async function removeService(env: NodeJS.ProcessEnv = process.env): Promise<string[]> {
@@ -99,7 +99,7 @@ export async function systemdListens(paths: HomePaths, env: NodeJS.ProcessEnv): 
   try {
     const lines = (await systemctl(asked, env)).split('\n');
     return (
-      lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPlaces(paths)[0]} (Stream)`)
+      lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPlaces(paths, env)[0]} (Stream)`)
     );
   } catch (error) {
     if (error instanceof NoSystemd) return false;

@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { attested } from '../../src/daemon/apps/app-processes.ts';
+import { pairingProcess } from '../../src/daemon/apps/app-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/home.ts';
@@ -32,7 +32,7 @@ async function appProcess(program: string, words: (socket: string) => string[]) 
     server.close();
     if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
   });
-  return { child, view: attested({ peerNow: () => readPeer(connection), isOpen: () => true }) };
+  return { child, view: pairingProcess({ peerNow: () => readPeer(connection), isOpen: () => true }) };
 }
 
 const perl = realpathSync(spawnSync('sh', ['-c', 'command -v perl']).stdout.toString().trim());
@@ -94,7 +94,7 @@ describe('a process identifier', () => {
   it('that names another process by the time of the answer voids the question', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid } as const;
     const starts = ['100', '200'];
-    const view = attested({
+    const view = pairingProcess({
       peerNow: () => ({ ...peer, startTicks: starts.shift() ?? '' }),
       isOpen: () => true,
     });
@@ -103,7 +103,7 @@ describe('a process identifier', () => {
 
   it('of a process that has ended tells nothing of the one that has it now', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
-    const { nowIs: _, ...facts } = attested({ peerNow: () => peer, isOpen: () => true });
+    const { nowIs: _, ...facts } = pairingProcess({ peerNow: () => peer, isOpen: () => true });
     expect(facts).toMatchObject({ verified: true, file: 'unreadable' });
     expect(facts).not.toHaveProperty('executable');
   });

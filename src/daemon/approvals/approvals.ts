@@ -31,9 +31,10 @@ export class Approvals {
   }
 
   /**
-   * Resolves once the user approved it, and at once for what widens nothing; for `permission.set` with what was judged,
-   * at the moment of the card. `params` have passed their schema. Throws what the method would throw for them,
-   * `consent_denied` also when the broker ends, `rate_limited`, and `interrupted` when the command went away.
+   * Resolves once the user approved it, and at once for what widens nothing; for `permission.set` and
+   * `apiKey.permission.set` with what was judged, at the moment of the card. `params` have passed their
+   * schema. Throws what the method would throw for them, `consent_denied` also when the broker ends, `rate_limited`, and
+   * `interrupted` when the command went away.
    */
   async require(
     caller: Caller,

@@ -85,7 +85,7 @@ export const keyPlace: PlaceOf = (broker, resource) => {
 
 /**
  * What a request would set. An account is added to the present permission: scopes and end that the request leaves out stay what
- * they are. Throws `not_found` for an unknown client or account, and `conflict` if it leaves out the scopes and
+ * they are. Throws `not_found` for an unknown app or account, and `conflict` if it leaves out the scopes and
  * the permission has run out.
  */
 export function decisionOf(broker: Broker, params: PermissionParams, placeOf = tokenPlace): Permission {
@@ -157,7 +157,7 @@ export function requireUnchanged(
 }
 
 /**
- * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
+ * True unless the app has such a permission already, and it reaches as far as the new one and lasts as long.
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
 export function widensPermission(broker: Broker, params: PermissionParams, placeOf = tokenPlace): boolean {

@@ -71,7 +71,7 @@ export class AppProcesses {
 }
 
 /** The process that asks for pairing, which has one connection and no key yet. */
-export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): AppProcessView {
+export function pairingProcess({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): AppProcessView {
   const seen = readAgain({ peerNow });
   return {
     run: 'pairing',

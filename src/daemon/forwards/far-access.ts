@@ -61,7 +61,7 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
     if (!narrowed) throw notFar(method);
     const farParams = narrowed(access, params);
     const answer = await heardFar(() => dispatch(caller, method, farParams));
-    const { data } = handedOut.safeParse(method === 'token.reject' ? Object(answer).token : answer);
+    const { data } = handedOut.safeParse(answer);
     if (data) access.given.add(data.tokenId).add(data.access_token);
     // The user may have taken longer to answer than the forward was open.
     if (access.isOver()) throw over(access);

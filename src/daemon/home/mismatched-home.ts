@@ -1,9 +1,9 @@
 /**
  * Files that don't belong together: the settings name another vault than the document, or owner.key another home.
  *
- * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
- * every file of a home, so only this can be known before the vault is asked: a home with a document has a root key
- * outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses.
+ * Invariant: such a home adopts no file and answers only what shows or ends it, and every refusal says so. Other
+ * programs can write every file of a home, so only this can be known before the vault is asked: a home with a document
+ * has a root key outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Home } from './home.ts';
@@ -39,7 +39,7 @@ function otherVault(kind: string): Mismatch {
   );
 }
 
-/** The refusal of every request to such a home. */
+/** The refusal of every other request to such a home. */
 export class Mismatch extends KeyturnError {
   constructor(what: string, hint: string) {
     super('file_unreadable', `Keyturn’s data files don’t match each other: ${what}.`, {

@@ -182,7 +182,7 @@ export function appAnswers({ parts }: Broker): AppAnswer[] {
   }));
 }
 
-/** The file that an app was paired from. Homes of before know the path of an interpreter as well. */
+/** The file that an app was paired from, or the interpreter that ran it. */
 function fileAnswer(executable: string | undefined): Pick<AppAnswer, 'executable' | 'file'> {
   if (executable === undefined) return {};
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };

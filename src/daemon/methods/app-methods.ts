@@ -12,8 +12,7 @@ import { requireUnchanged, permissionChange, denialOf } from '../approvals/widen
 export const appMethods = {
   'app.list': ({ broker }) => ({ apps: appAnswers(broker) }),
 
-  'app.remove': (services, _caller, { app }) =>
-    removeClient(services, services.broker.parts.apps.resolve(app)),
+  'app.remove': (services, _caller, { app }) => removeApp(services, services.broker.parts.apps.resolve(app)),
 
   'permission.set': async ({ broker }, _caller, params, approved) => {
     const change = approved ?? permissionChange(broker, params);
@@ -43,7 +42,7 @@ export const appMethods = {
 } satisfies Partial<Handlers>;
 
 /** Unpairs an app: its permissions, its key and its connections end. */
-export async function removeClient(
+export async function removeApp(
   {
     broker,
     closeConnectionsOf,

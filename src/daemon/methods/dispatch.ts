@@ -52,7 +52,7 @@ export const dispatcher =
   (caller, method, params) =>
     dispatch(services, caller, method, params);
 
-/** The methods that an owner may call; those of apps hand out tokens. */
+/** The methods that the owner in this process may call; those of apps hand out tokens. */
 export type OwnersMethod = {
   [M in MethodName]: (typeof methods)[M]['who'] extends 'app' ? never : M;
 }[MethodName];
@@ -137,7 +137,7 @@ function answer(services: Services, caller: Caller, method: string, params: unkn
   // No app gets anything while the vault is locked.
   services.vaultLock.admit(caller, method);
   const request = { services, caller, method, params: checkedParams(method, params) };
-  // The records are verified before they are used. Only the owner has methods that use none.
+  // The records are verified before they are used, and for each call of an app.
   const isReady = services.document.isJudged || (caller.role === 'owner' && !usesRecords);
   return isReady ? answerVerified(request) : services.document.verify().then(() => answerVerified(request));
 }

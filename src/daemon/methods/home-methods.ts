@@ -1,4 +1,4 @@
-/** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
+/** The owner's methods about the home: exceptions, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
 import { namesOfServers } from '../../broker/records/sign-in.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';

@@ -114,7 +114,7 @@ function refuseIf(
   }
 }
 
-/** It has ended here, and the issuer has still to be told. */
+/** It is active; or it has ended here, and the issuer has still to be told. */
 const needsClient = (signIn: SignIn): boolean => signIn.state.kind === 'active' || isPending(signIn);
 
 function stillNeeded(record: RegistrationRecord, signIns: readonly SignIn[], next: string): KeyturnError {

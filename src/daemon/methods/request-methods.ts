@@ -37,7 +37,7 @@ export const requestMethods = {
   },
 } satisfies Partial<Handlers>;
 
-/** The facts only; the functions of a client process stay here. */
+/** The facts only; the functions of an app's process stay here. */
 export function processAnswer(facts: ProcessFacts): NonNullable<ApprovalRequestAnswer['appProcess']> {
   const { verified, pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return { verified, pid, executable, file, changeableBy, claim, enclosures, parents };
@@ -78,7 +78,7 @@ export function approvalRequestAnswer(
       };
     case 'signIn':
     case 'device':
-      return { ...common, ...signInAnswer(question, mayFinish) };
+      return { ...common, ...openSignInAnswer(question, mayFinish) };
     case 'account':
       return {
         ...card,
@@ -140,7 +140,7 @@ function appProcessAnswer({
 
 type SignInQuestion = Extract<Question, { readonly kind: 'signIn' | 'device' }>;
 
-function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<ApprovalRequestAnswer> {
+function openSignInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<ApprovalRequestAnswer> {
   const common = {
     resource: question.endpoint + (question.query ?? ''),
     issuer: spelled(question.issuer),

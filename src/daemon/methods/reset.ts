@@ -37,7 +37,7 @@ export interface ResetParts {
 /** Issuers asked at the same time: enough that one which doesn't answer doesn't hold up the rest. */
 const atOnce = 16;
 
-/** Throws what the vault throws, unless told to go on without it; then nothing was changed. */
+/** Throws what the vault throws, before anything is changed, unless told to go on without it. */
 export async function resetHome(
   parts: ResetParts,
   { withoutVault = false }: ParamsOf<'home.reset'>,

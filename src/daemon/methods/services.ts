@@ -50,14 +50,15 @@ export interface Services {
   noteFailure(method: string, error: unknown): void;
   /**
    * Asks the user of the Keyturn app about a command; absent: there is no window, and nobody is asked. Rejects without
-   * an approval. Resolves for `permission.set` with what the card was about: nothing else may be set.
+   * an approval. Resolves for `permission.set` and `apiKey.permission.set` with what the card was about: nothing
+   * else may be set.
    */
   readonly approve?: (
     caller: Caller,
     method: WideningMethod,
     params: unknown,
   ) => Promise<PermissionChange | undefined>;
-  /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
+  /** Resolves when every rotated token is in the vault, or was given up; the socket closes once the answer has left. */
   stop(): Promise<void>;
 }
 

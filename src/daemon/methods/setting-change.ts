@@ -29,7 +29,7 @@ export function checkSetting(change: ChangeParts, name: string, value: unknown):
   return checked;
 }
 
-/** Throws as `checkSetting` and `HomeCheck.approve`. */
+/** Throws as `checkSetting` and `HomeCheck.recordSetting`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,

@@ -29,7 +29,7 @@ export interface ProxiedAppsParts {
   /** An app was made. */
   readonly changed: () => void;
   /** Unpairs an app, with what it has open. */
-  readonly removeClient: (appId: string) => Promise<void>;
+  readonly removeApp: (appId: string) => Promise<void>;
 }
 
 export class ProxiedApps {
@@ -79,9 +79,9 @@ export class ProxiedApps {
    */
   async endWith(proxyId: string, remove: () => Promise<void>): Promise<void> {
     await this.#exclusive(async () => {
-      const { parts, removeClient } = this.#parts;
+      const { parts, removeApp } = this.#parts;
       const app = parts.apps.ofProxy(proxyId);
-      if (app) await removeClient(app.id);
+      if (app) await removeApp(app.id);
       await remove();
     });
   }

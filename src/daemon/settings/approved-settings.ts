@@ -50,7 +50,7 @@ function readIfPossible(file: string | undefined): ExtraAuthorities | undefined 
   }
 }
 
-/** A setting that was written otherwise than the vault has it. */
+/** A setting that was written otherwise than the document has it. */
 export interface Difference {
   readonly name: SettingName;
   /** The written value; absent: it was unset. */
@@ -63,7 +63,7 @@ export interface Difference {
 
 const approvedNames = settingNames.filter((name) => trustRequired(name) === 'approved');
 
-/** These settings as the vault keeps them after an approval. */
+/** These settings as the document keeps them after an approval. */
 export function toApproved({ settings, authorities }: WrittenSettings): ApprovedSettings {
   const values: ApprovedSettings['values'] = {};
   for (const name of approvedNames) {
@@ -74,12 +74,12 @@ export function toApproved({ settings, authorities }: WrittenSettings): Approved
   return { values, authoritiesHash: named };
 }
 
-/** The vault's value; the default if it has none, or one that this Keyturn can't use. */
+/** The document's value; the default if it has none, or one that this Keyturn can't use. */
 function heldValue({ values }: ApprovedSettings, name: SettingName): Settings[SettingName] {
   return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
-/** The written values that the vault would have to approve and doesn't. */
+/** The written values that need an approval which the document doesn't have. */
 export function differences(
   { settings, authorities }: WrittenSettings,
   approved: ApprovedSettings,
@@ -115,7 +115,7 @@ function needsApproval(
   return typeof held === 'number' && value > held;
 }
 
-/** The settings in force: the written values, or the vault's where the two differ. */
+/** The settings in force: the written values, or the document's where the two differ. */
 export function inForce(written: Settings, different: readonly Difference[]): Settings {
   const settings: Settings = { ...written };
   for (const { name, inEffect: held, isContent } of different) {

@@ -34,7 +34,7 @@ export interface CheckedSetting {
 
 export class SettingsBook {
   readonly #source: SettingsSource;
-  /** The settings of this run. Live ones can change, and all of them can when the vault says which values count. */
+  /** The settings of this run. Those of `appliesImmediately` can change; all of them when the document says which count. */
   readonly current: Settings;
   /** The values in file and environment, even if they don't count. */
   readonly written: Settings;
@@ -48,19 +48,19 @@ export class SettingsBook {
     this.current = { ...this.written };
   }
 
-  /** The vault has said which settings count. `different`: the written values that don't. */
+  /** The document has said which settings count. `different`: the written values that don't. */
   applyApproved(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
     this.#known?.();
   }
 
-  /** `listener` is called each time that the vault has changed which settings count. */
+  /** `listener` is called each time that the document has changed which settings count. */
   onApproved(listener: () => void): void {
     this.#known = listener;
   }
 
-  /** Those that are in the file and aren't the default. */
+  /** Those whose value isn't the default. */
   recorded(): Record<string, NonNullable<Value>> {
     const rows = this.details().filter(({ source, value }) => source !== 'default' && value !== undefined);
     return Object.fromEntries(rows.flatMap(({ name, value }) => (isValue(value) ? [[name, value]] : [])));
@@ -126,7 +126,7 @@ export class SettingsBook {
   }
 }
 
-/** The vault's value is in force; the written one is shown beside it. */
+/** The document's value is in force; the written one is shown beside it. */
 function heldDetail(
   { value, inEffect, isContent }: Difference,
   fallback: Value,

@@ -36,7 +36,7 @@ function isClientMetadataUrl(url: string): boolean {
   }
 }
 
-/** Seconds: a month. More is never meant, and Node's timers end soon after. */
+/** Seconds: a month. More is never meant. */
 const maxIdle = 30 * 24 * 60 * 60;
 
 /** Absolute, as this system writes it, and no root. */
@@ -56,7 +56,7 @@ export const settingsSchema = z.object({
     ])
     .refine(({ length }) => length <= maxLength.setting)
     .default('passphrase'),
-  /** Seconds without a request by a local app after which the vault is locked; absent: never. */
+  /** Seconds without a request, but for the owner's polls, after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
   lockWithScreen: z.boolean().default(false),

@@ -20,7 +20,7 @@ import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import type { HomeDocument } from '../../store/document.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
-import { attested } from '../apps/app-processes.ts';
+import { pairingProcess } from '../apps/app-processes.ts';
 
 export interface AppKeyParts {
   readonly home: Home;
@@ -59,7 +59,7 @@ export class AppKeys {
     const { apps, approvalRequests, clock, audit } = this.#parts;
     const appName = shownName({ name: request.name, forward });
     apps.refuseTaken(appName, clock.wall());
-    const appProcess = attested(request);
+    const appProcess = pairingProcess(request);
     const question = { kind: 'pair', appName, code: request.code, appProcess, forward } as const;
     const { verdict } = await approvalRequests.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: verdict, app: appName });

@@ -1,5 +1,5 @@
 /**
- * Locks the vault when no local app has asked for anything for a while.
+ * Locks the vault when no app and no command has asked for anything for a while.
  *
  * Invariant: time is the clock's, looked at on a coarse tick, so that hours of sleep count as soon as the
  * machine wakes.
@@ -27,7 +27,7 @@ export class IdleLock {
     this.#lastUse = parts.clock.now();
   }
 
-  /** A local app asked for something. */
+  /** An app or a command asked for something. */
   touch(): void {
     this.#lastUse = this.#parts.clock.now();
   }

@@ -66,7 +66,7 @@ export class VaultLock {
     this.#startIdle();
   }
 
-  /** The vault has said which settings count, which may differ from the file. */
+  /** The document has said which settings count, which may differ from the file. */
   settingsChanged(): void {
     if (this.#parts.settings.lockAfter === this.#lockAfter) return;
     this.#idle?.stop();

@@ -9,7 +9,7 @@ import { procLink, procText } from './proc.ts';
 export interface Claim {
   /** The first argument that is no flag and belongs to none. */
   readonly script?: string;
-  /** All of them, without the app's own name. A secret is shown as `…`. */
+  /** Without the app's own name. A secret is shown as `…`. */
   readonly arguments: readonly string[];
   /** There are more arguments than are shown here. */
   readonly isCut: boolean;
@@ -58,7 +58,7 @@ export function claimIn(commandLine: string): Omit<Claim, 'folder'> {
 
 /**
  * What says that code comes next, or is in the same argument: `-e`, `-c`, `-E`, `-p`, `-r`, alone or after other
- * letters (`-lc`), `-eCODE`, `-cCODE`, the long forms, and `eval`. Not those of java that look so.
+ * letters (`-lc`), `-eCODE`, `-ECODE`, `-cCODE`, the long forms, and `eval`. Not those of java that look so.
  */
 const codeFlag =
   /^-(?!(?:jar|cp|classpath|ea|esa|client)$)(?:[A-Za-z]{0,2}[cEepr]$|[ceE].)|^--(?:eval|print|command|run|exec)(?:=|$)|^eval$/;
@@ -93,8 +93,8 @@ const secretStart =
 
 /**
  * Leaves out: the value of a flag, variable or parameter with such a name, here or in the next argument; what
- * follows `Authorization:` and its like, `Bearer` or `Basic`; user and query of a URL; `-pVALUE`; keys that begin as
- * those of well-known services; and long random texts.
+ * follows `Authorization:` and its like, `Bearer` or `Basic`; user, query and fragment of a URL; `-pVALUE`; keys that
+ * begin as those of well-known services; and long random texts.
  */
 function mask(argument: string, before: string | undefined): string {
   if (before !== undefined && /^--?\w[^=]*$/.test(before) && secretName.test(before)) return withheld;
@@ -113,7 +113,7 @@ function mask(argument: string, before: string | undefined): string {
     .replace(/[\w+~=-]{16,}/g, (text) => (isRandom(text) ? withheld : text));
 }
 
-/** Whether eight or more letters and digits are left without its words: as many as a key of 64 bits in hexadecimal. */
+/** Whether eight or more letters and digits are left without its words. */
 function isRandom(text: string): boolean {
   const rest = text.replace(/[A-Z]?[a-z]{3,}/g, '').replace(/[^A-Za-z0-9]/g, '');
   return rest.length >= 8;

@@ -1,8 +1,8 @@
 /**
  * Who is at the other end of a Unix socket, as the kernel says. Loaded on the broker's side only.
  *
- * Invariant: facts are for refusing other users, for display and for audit. They never prove which
- * app asks: what can't be read is left out, and a missing fact is never a pass.
+ * Invariant: facts are for refusing other users, for limits, for telling processes apart, for display and for the log.
+ * They never prove which app asks: what can't be read is left out, and a missing fact is never a pass.
  */
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Which program a process runs, as far as the kernel tells. Read when a card or a list shows it.
+ * Which program a process runs, as far as the kernel tells. Read when a card opens, not when a list shows it.
  *
  * Invariant: `file` is `attested` only if the kernel says which file runs, the shown path leads to that same file, and
  * the file is no interpreter. A process chooses its names, arguments and folders itself, so they are only claims.

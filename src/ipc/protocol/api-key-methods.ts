@@ -27,7 +27,7 @@ const apiKeyListed = apiKeyHeader.extend({
   /** When the server last rejected it, since the broker started. */
   rejectedAt: instant.optional(),
   /** Names of the apps that may have it. */
-  apps: z.array(z.string().max(maxLength.id)),
+  apps: z.array(shownName),
 });
 
 /** `replaced`: there was an API key. `permissionsStay`: it had the same header and scheme, so that its apps keep it. */

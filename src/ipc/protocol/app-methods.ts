@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { ownersEnd, ownersList, ownersMayWiden, ownersShow, ownersWiden, type Method } from './method.ts';
 import { forward, forwardNamed, forwardOpen, pairedApp, permission } from './schemas/app-schema.ts';
-import { approvalRequest, approvalRequestAnswer } from './schemas/request-schema.ts';
+import { approvalRequest, usersAnswer } from './schemas/request-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
 import { account, empty, shownName, url } from './schemas/values.ts';
 
@@ -24,7 +24,7 @@ export const appMethods = {
   /** It may widen: without a denial, the app may ask again. */
   'permission.revoke': { ...ownersMayWiden, params: z.object({ app, resource: url }), result: empty },
   'request.list': { ...ownersShow, params: empty, result: z.object({ requests: z.array(approvalRequest) }) },
-  'request.answer': { who: 'owner', effect: 'mayWiden', params: approvalRequestAnswer, result: empty },
+  'request.answer': { who: 'owner', effect: 'mayWiden', params: usersAnswer, result: empty },
 
   // Proxies: addresses for apps without an app key
   'proxy.add': { ...ownersWiden, params: proxyAdd, result: z.object({ proxy }) },

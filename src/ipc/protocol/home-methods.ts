@@ -59,7 +59,8 @@ const status = z.object({
   vaultOpenedBy: z.literal(['passphrase', 'keychain']).optional(),
   /**
    * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a user types it.
-   * `isUsed`: that opened the vault. `hasFailed`: it did not, and the vault has not been opened since.
+   * `isUsed`: that opened the vault, which was not locked since. `hasFailed`: it did not, and the vault has not been
+   * opened since.
    */
   vaultSource: z
     .object({
@@ -106,7 +107,7 @@ const status = z.object({
      */
     differing: z.array(unapproved),
   }),
-  /** Settings that were recorded or changed, by name. */
+  /** Settings that aren't the default, by name. */
   settings: z.record(settingName, settingValue),
   log: z.object({
     level: z.string().max(maxLength.id),
@@ -139,8 +140,8 @@ export const homeMethods = {
   'oauthClient.add': {
     ...ownersWiden,
     params: registration,
-    /** The redirect URI to register at the issuer; absent for a client that needs no user. */
     result: z.object({
+      /** The redirect URI to register at the issuer; absent for a client that needs no user. */
       redirectUri: url.optional(),
       /** The client ID of the OAuth client that was entered for that issuer before, even if it is the same. */
       replaced: z.string().optional(),
@@ -202,7 +203,7 @@ export const homeMethods = {
   subscribe: { ...ownersShow, params: empty, result: empty },
   /** The display of the user's command: the browser opens there, unless the broker is the Keyturn app. It changes no access. */
   'display.set': { ...ownersShow, params: display, result: empty },
-  /** Answers when every rotated token is in the vault. */
+  /** Answers when every rotated token is in the vault, or was given up (daemon/shutdown.ts). */
   'broker.stop': {
     who: 'owner',
     effect: 'reduces',

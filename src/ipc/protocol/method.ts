@@ -15,7 +15,7 @@ type Who = 'owner' | 'app' | 'any';
 /**
  * What a method does to access. `reads` changes none. `reduces` takes away or ends. `asks` gives only what the user
  * allows on a card, or what the caller's own sign-in brings. `widens` gives more access than before, whatever its
- * params are; `mayWiden` depends on them. A command that widens needs approval, and a window a press of a button.
+ * params are; `mayWiden` depends on them. While the Keyturn app runs, a command that widens needs approval, and a window a press.
  */
 type Effect = 'reads' | 'reduces' | 'asks' | 'widens' | 'mayWiden';
 
@@ -43,7 +43,7 @@ export interface Method {
   readonly isPolled?: true;
   /** A user acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;
-  /** Answered even in a home whose files don't belong together: it only shows, or it ends the home. */
+  /** Answered even in a home whose files don't belong together: it only shows, or it ends the broker or the home. */
   readonly inMismatchedHome?: true;
   /** Stops the broker. It waits for the other requests, and must not wait for itself. */
   readonly stopsBroker?: true;

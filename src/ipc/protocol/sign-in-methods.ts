@@ -86,7 +86,7 @@ const explanation = z.object({
   audience: sentence.optional(),
   /** Where its tokens are bound to a DPoP key. */
   dpopKey: sentence.optional(),
-  /** If its clock is more than a minute off. */
+  /** If the issuer’s clock is more than a minute off. */
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
@@ -100,7 +100,7 @@ const explanation = z.object({
       }),
     )
     .optional(),
-  /** What brings the next access token, and its earliest time; absent if the sign-in needs the user or is revoked. */
+  /** What brings the next access token, and its earliest time; absent if the state says that only a new sign-in helps. */
   refresh: z
     .object({
       by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),
@@ -141,7 +141,7 @@ const signInStart = z.object({
 });
 
 /** What the user says of a sign-in's page. */
-const signInAnswer = z
+const pageAnswer = z
   .object({
     id,
     /** The whole URL that a browser elsewhere ended at. Holds a code: never logged. */
@@ -198,11 +198,11 @@ export const signInMethods = {
   },
   'signIn.answer': {
     who: 'owner',
-    // While the Keyturn app runs, only the caller that started the sign-in may answer it, and a card allowed that.
+    // While the Keyturn app runs, only a window, or the caller that a card let start the sign-in, may answer it.
     // After `isErrorPage` another OAuth client is registered, at the same authorization server.
     effect: 'asks',
     signsIn: true,
-    params: signInAnswer,
+    params: pageAnswer,
     result: empty,
   },
 } as const satisfies Record<string, Method>;

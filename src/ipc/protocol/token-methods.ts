@@ -109,7 +109,7 @@ export const urlShow = z.object({
   message: z.string().max(maxLength.sentence).optional(),
 });
 
-/** How the broker reaches a server. `authorities`: CA certificates (PEM). `withheld`: the HTTP proxy needs a password. */
+/** How the broker reaches a server. `authorities`: CA certificates (PEM). `withheld`: the HTTP proxy needs credentials. */
 export const networkResult = z.object({
   authorities: z.string().min(1).max(maxLength.authorities).optional(),
   httpsProxy: url.optional(),

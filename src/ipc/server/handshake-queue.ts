@@ -19,7 +19,7 @@ const maxWaiting = 1024;
 interface Turn {
   /** Milliseconds that the app has left, as of `since`. */
   left: number;
-  /** Milliseconds since 1970. */
+  /** As `now` gives it. */
   since: number;
   cancelTimeout: () => void;
 }
@@ -31,7 +31,7 @@ export class HandshakeQueue {
   /** Oldest first. */
   readonly #waiting = new Set<Session>();
 
-  /** `now`: milliseconds since 1970. */
+  /** `now`: milliseconds, steady. */
   constructor(after: After, now: () => number) {
     this.#after = after;
     this.#now = now;

@@ -2,7 +2,7 @@
  * The listening end of one socket: opened, found again where its file was lost, closed.
  *
  * Invariant: a file of another process at our path is never removed. Node removes the path of a server that it closes,
- * the process that made the file that is there by then.
+ * whichever process made the file that is there by then.
  */
 import net, { type Socket } from 'node:net';
 import { lookAt } from '../../base/private/private-folder.ts';
@@ -13,7 +13,7 @@ import type { After } from '../wire/timer.ts';
 import { listenOnPassed } from './passed-socket.ts';
 
 export interface ListenerDeps {
-  /** From `prepareSocket`; its folder is checked again. */
+  /** Its folder is checked. */
   readonly path: string;
   /** A descriptor that listens there already: see passed-socket.ts. */
   readonly passed?: number | undefined;

@@ -1,8 +1,8 @@
 /**
  * The queue in which apps without a key wait for the user's answer.
  *
- * Invariant: at most three wait. An app that leaves withdraws its card, after two minutes at the latest. With a ticket
- * the card stays for ten minutes without it, and the user's answer for ten more, for who shows that ticket. After a
+ * Invariant: at most three cards wait. A card ends after two minutes, or when its app leaves. With a ticket the card
+ * stays for ten minutes without its app, and the user's answer for ten more, for who shows that ticket. After a
  * refusal nobody may ask for a while, under any name: names prove nothing.
  */
 import { type KeyObject, randomInt } from 'node:crypto';
@@ -45,7 +45,7 @@ export interface PairingDeps {
    * `pairing_denied` when they denied it.
    */
   readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
-  /** Milliseconds since 1970. */
+  /** Milliseconds, steady. */
   readonly now: () => number;
   readonly after: After;
 }
@@ -72,7 +72,7 @@ const cardLifetime = 2 * 60_000;
 /** Milliseconds that a card stays without its app, and then its answer: as long as any other request. */
 const detachedLifetime = 10 * 60_000;
 
-/** Milliseconds in which the other processes of an entry find the key that the first one took. */
+/** Milliseconds in which the other processes of the app find the key that the first one took. */
 const sharedFor = 30_000;
 
 /** Apps waiting at once, with those that share a card: each holds a connection. */

@@ -2,7 +2,7 @@
  * Allowances: how much of something one caller may have at once, refilled evenly as time passes.
  *
  * Invariant: nobody's use empties another's allowance. A clock that is set back neither fills nor
- * freezes one, and what has become full again is forgotten, so that a new caller costs no memory.
+ * freezes one. Memory is bounded: allowances that are full again are forgotten first.
  */
 
 export interface Rate {

@@ -51,8 +51,8 @@ export interface SessionHost {
   /** K of the owner (`owner`) or of an app; undefined: unpaired. May throw `locked`. */
   readonly keyFor: (appId: string) => Promise<KeyObject | undefined>;
   /**
-   * Called at every hello that an app proved, before it is answered. The first one, within 60 s of the pairing, makes the
-   * key count; throw `unpaired` where it came too late.
+   * Called after each right proof of an app, before `authenticate` is answered. The first one, within 60 s of the pairing,
+   * makes the key count; throw `unpaired` where it came too late.
    */
   readonly confirmPaired: (appId: string) => Promise<void>;
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
@@ -72,7 +72,7 @@ export interface SessionHost {
   readonly onClosed: (session: Session) => void;
 }
 
-/** Requests in flight on one connection; the next ones wait in the socket. */
+/** Requests in flight on one connection; the next ones wait here, then in the socket. */
 const maxInFlight = 64;
 
 /** Why every signal of a closed connection aborts. One for all: its stack costs more than the rest of a connection's end. */
@@ -289,7 +289,7 @@ export class Session {
 
   /**
    * The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. Each
-   * write wakes the app, and writes are a third of a new connection's time (dev/performance.md).
+   * write wakes the app.
    */
   #writeTogether(): void {
     this.#socket.cork();

@@ -1,7 +1,8 @@
 /**
  * What a broker says of itself in the handshake.
  *
- * Invariant: nothing is decided by it but what an app shows, and whether the broker is that of the app's own home.
+ * Invariant: no access depends on it: only what an app shows and offers, and whether the broker is that of the app's own
+ * home.
  */
 import { createHash } from 'node:crypto';
 import type { HomePaths } from '../../base/paths.ts';

@@ -19,8 +19,8 @@ export function keyFromText(text: string): KeyObject {
 }
 
 /**
- * K of one app, from the home's master key M: the broker stores no client's key.
- * `generation` counts up when the user replaces a client's key.
+ * K of one app, from the home's master key M: the broker stores no app's key. `generation` is 1 so far; another one
+ * makes another key.
  */
 export function deriveAppKey(
   master: KeyObject,

@@ -33,8 +33,6 @@ export const maxLength = {
   scope: 4096,
   /** What the user calls an account, or an issuer with a subject. */
   account: 256,
-  /** A path: what Linux takes at most (PATH_MAX), and a label before it. */
-  path: 4096 + 64,
   /** An access token: JWTs with large group claims reach 8 KiB. */
   token: 16 * 1024,
   /** An API key: those in use have less than 200 characters, and a signed one may be a JWT. */

@@ -1,7 +1,7 @@
 /**
  * The named pipe that stands in for the socket on Windows.
  *
- * Invariant: the name follows from the user and the home's folder, so broker and client find it without a file. The
+ * Invariant: the name follows from the user and the home's run folder, so broker and client find it without a file. The
  * broker keeps other users from it (ipc/server/listener.ts). Until then the system's default rights hold: others may read
  * from it and never write, and the broker sends nothing before the other end wrote. Node shows no handle of a pipe, so
  * neither end learns the other's process: only the handshake tells who is there.

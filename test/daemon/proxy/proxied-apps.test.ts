@@ -26,7 +26,7 @@ async function oneProxy() {
     verify: async () => undefined,
     socket: () => '/socket',
     changed: () => undefined,
-    removeClient: async (app) => apps.remove(app),
+    removeApp: async (app) => apps.remove(app),
   });
   return { apps, temporaryPermissions, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
 }

@@ -50,7 +50,7 @@ async function newDesk() {
       kill: () => served.push([]),
     }),
   });
-  const removeClient = async (id: string): Promise<void> => {
+  const removeApp = async (id: string): Promise<void> => {
     await parts.permissions.removeAllOf(id);
     await parts.apps.remove(id);
   };
@@ -62,7 +62,7 @@ async function newDesk() {
     verify: async () => undefined,
     socket: () => '/nowhere',
     changed: () => undefined,
-    removeClient,
+    removeApp,
   });
   const desk = new RunningProxies({ broker, proxies, apps, process });
   const paths = (): string[] => proxies.all().map(({ path }) => path);

@@ -22,7 +22,7 @@ const heldPermission = permission.extend({
   deniedAccounts: z.array(account).optional(),
   /** It is for the endpoint's API key, which goes in this header, and for no token. */
   apiKey: apiKeyHeader.optional(),
-  /** The accounts that the app works as there; absent until its first token. */
+  /** The accounts that the app works as there; absent while it names none, until its first token. */
   accounts: z.array(account).optional(),
   /** The authorization server of each of these accounts, if the sign-ins there are at several. */
   issuers: z.array(url).optional(),
@@ -30,7 +30,7 @@ const heldPermission = permission.extend({
   account: account.optional(),
   /** When the user last decided it. */
   decidedAt: instant.optional(),
-  /** When the broker last gave the app what this permission is for, in its present run. */
+  /** When the broker last gave the app what this permission is for, since the broker started. */
   lastUsedAt: instant.optional(),
   /** The permission is for this run of the app only. */
   run: appProcess.optional(),

@@ -32,7 +32,7 @@ const maxDuration = 36_500 * day;
 
 const aloneOnly = 'once and asBefore each stand alone';
 
-export const approvalRequestAnswer = z.object({
+export const usersAnswer = z.object({
   id,
   /** `deny`: an app's request is denied from now on. `dismiss`: the app may ask again. */
   answer: z.literal(['approve', 'deny', 'dismiss']),
@@ -102,7 +102,7 @@ export const approvalRequest = z.object({
   issuer: url.optional(),
   scope: scope.optional(),
   /**
-   * Of `allow`: whose tokens an approval allows; absent where nobody has signed in yet. Of a sign-in: the label that it was
+   * Of `allow`: whose tokens an approval allows; absent where nobody has signed in yet. Of a sign-in: the name that it was
    * asked for. Of `account`: who signed in; absent where the server didn't say.
    */
   account: account.optional(),

@@ -11,7 +11,7 @@ import { headerPattern, idPattern, schemePattern } from '../../wire/values.ts';
 export const day = 24 * 60 * 60;
 
 export const id = z.string().regex(idPattern);
-/** An app as lists and cards call it. Of a forwarded app: before its forward's label. */
+/** An app as lists and cards call it: its name, or `NAME@LABEL` for a forwarded app. */
 export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
 export const url = z.string().min(1).max(maxLength.url);
 export const scope = z.string().max(maxLength.scope);
