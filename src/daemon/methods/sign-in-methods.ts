@@ -64,8 +64,8 @@ export const signInMethods = {
   'signIn.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.approvalRequests.find(id)?.question;
     if (question && !signIns.mayFinish(caller, question))
-      throw new KeyturnError('not_permitted', 'Another app started this sign-in.', {
-        rule: 'While the Keyturn app is running, a sign-in is finished by the app that started it, or in Keyturn’s window',
+      throw new KeyturnError('not_permitted', 'This command did not start this sign-in.', {
+        rule: 'While the Keyturn app is running, a sign-in is finished by the command that started it, or in Keyturn’s window',
         hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login URL --paste',
       });
     const page = broker.signInPage(id);
