@@ -1,7 +1,7 @@
 /**
  * The Node that a clone brings with its dependencies, for a command that an older one started.
  *
- * Invariant: runs on any Node from 20 on, and imports Node's own modules only. What is started is a file of this
+ * Invariant: runs on any Node from 20.11 on, and imports Node's own modules only. What is started is a file of this
  * package's own folder.
  */
 import { spawn } from 'node:child_process';

@@ -18,7 +18,7 @@ export type Level = 'user' | 'project';
 type KeyPath = readonly string[];
 
 export interface ConfigFile {
-  /** Begins the name of an entry, e.g. `claude-code`. */
+  /** Begins the app name of an entry, e.g. `claude-code`. */
   readonly client: string;
   /** As its maker writes it. */
   readonly title: string;

@@ -88,8 +88,8 @@ const isPlain = (value: unknown): boolean =>
   typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item !== 'object'));
 
 /**
- * A plain member that setup left alone, or added beside the command, and the client has changed since. Without a value,
- * it is gone.
+ * A plain member that setup left alone and the client has changed since, or one that setup added beside the command.
+ * Without a value, it is gone.
  */
 function moved(name: string, found: Members, { before, after }: Texts): { value: unknown } | undefined {
   if (ofCommand.test(name) || !before || !after || !(name in after)) return undefined;

@@ -17,7 +17,7 @@ export const reference = /\$\{|\$[A-Za-z_]|%[A-Z_][A-Z\d_]{2,}%|\{(?:env|file|in
 
 const scheme = /^(?:bearer|basic|token)\s+\S/i;
 
-/** True for a header that is a secret, whatever is in it. */
+/** True for a header that holds a secret, by its name or by the scheme before its value. */
 export const isSecretHeader = (name: string, value: string): boolean =>
   secretName.test(name) || scheme.test(value);
 

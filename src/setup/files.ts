@@ -51,7 +51,7 @@ export async function readConfig(file: string, project?: string): Promise<FoundF
   }
 }
 
-/** The text of a file, without a byte order mark. Undefined where it isn't UTF-8. */
+/** The text of a file, with its byte order mark. Undefined where it isn't UTF-8. */
 export function textOf(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

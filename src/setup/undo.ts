@@ -1,5 +1,5 @@
 /**
- * Takes back what `keyturn setup` did to one file.
+ * Takes back what `keyturn setup` did to files.
  *
  * Invariant: a file that nobody changed since gets its old bytes. In another one only our entries give way, each only
  * if its members still have the values that we wrote, however they are written by now. A backup stays until all of its

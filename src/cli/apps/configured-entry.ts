@@ -1,8 +1,8 @@
 /**
  * What a client's configuration has to say so that the client starts an entry.
  *
- * Invariant: what is printed starts this very Keyturn, in this home, also where the client finds no `keyturn` by
- * itself. It holds no secret.
+ * Invariant: what is printed starts this very Keyturn, in this home, by a client with this terminal's PATH, also where
+ * that has no `keyturn`. It holds no secret.
  */
 import { homedir } from 'node:os';
 import path from 'node:path';

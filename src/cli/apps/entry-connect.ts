@@ -8,7 +8,7 @@ import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { freePath } from '../../base/private/private-folder.ts';
-import { connect as connectAsProgram, locate } from '../../client/connect.ts';
+import { connect as connectAsApp, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
@@ -54,8 +54,7 @@ async function connectBeside(owner: Connection, entry: Entry, together: Together
   try {
     // The answer to a question that is over: the user begins again. A script comes back for it.
     const open = await openQuestions(owner);
-    if (isSeen && !open.some(({ kind, app: client }) => kind === 'pair' && client === name))
-      forgetTicket(name);
+    if (isSeen && !open.some(({ kind, app }) => kind === 'pair' && app === name)) forgetTicket(name);
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
@@ -76,7 +75,7 @@ async function connectBeside(owner: Connection, entry: Entry, together: Together
 
 /**
  * A broker that doesn't know a key pairs its app again, under another one. The old key stays beside it. Where the
- * broker can't read its list of programs, or another process pairs this one, nothing is moved.
+ * broker can't read its list of apps, or another process pairs this one, nothing is moved.
  */
 async function moveForgottenAppKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'document.json')) return;
@@ -110,7 +109,7 @@ export async function connectForwardedToken({ resource, interaction }: TokenGetP
     throw new KeyturnError('unpaired', 'keyturn token is not paired with the broker of this forward.', {
       hint: 'Run it once without --no-input: the first request pairs it.',
     });
-  return connectAsProgram({ name: forwardedName });
+  return connectAsApp({ name: forwardedName });
 }
 
 /** Pairs where that is missing, then has the broker ask for the permission and sign in. */
@@ -121,7 +120,7 @@ async function untilAllowed(entry: Entry, onCode: (code: string) => void, isSeen
   await pairEntry(entry, onCode, over).catch((error: unknown) => {
     throw over.aborted ? unanswered(name, isSeen) : error;
   });
-  const connection = await connectAsProgram({ name });
+  const connection = await connectAsApp({ name });
   try {
     // Without `getToken`: that one would look for the next broker where this one ends. As a bridge asks: they share it.
     const ask = async (timeout: number): Promise<unknown> =>
@@ -169,11 +168,11 @@ function tellQuestions(
   const shown = new Set<string>();
   const prompts = new Prompts(together, signal);
   let offer = '';
-  const isOurs = ({ kind, code = '', app: client, resource: about }: Question): boolean =>
+  const isOurs = ({ kind, code = '', app, resource: about }: Question): boolean =>
     kind === 'pair'
       ? codes.has(code)
       : (kind === 'allow' || kind === 'choice') &&
-        client === name &&
+        app === name &&
         (about === endpoint || about === endpointOf(resource, { allowInsecureLoopback: true }));
   const look = async (): Promise<void> => {
     const questions = await openQuestions(owner);
@@ -216,7 +215,7 @@ function tellQuestions(
 function wordsOf(question: Question, { name, resource }: Entry): string {
   const { kind, code, apiKey: key, accounts = [] } = question;
   if (kind === 'choice') {
-    const named = { client: quoted(name), resource: quoted(resource) };
+    const named = { app: quoted(name), resource: quoted(resource) };
     return `keyturn: ${choiceQuestion({ ...named, accounts })}`;
   }
   const what =

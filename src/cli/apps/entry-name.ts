@@ -11,7 +11,7 @@ import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { maxNameLength } from '../../ipc/wire/limits.ts';
 
-/** Characters of the app's name in it. */
+/** Characters of the program's name in it. */
 const maxProgram = 20;
 
 /** Hexadecimal digits, 24 bits: sets apart names that share their letters, in a name that a user can still read. */
@@ -36,7 +36,7 @@ export function nameOfServer({ protocol, host, pathname, search, href }: URL): s
 
 const markOf = (href: string): string => createHash('sha256').update(href).digest('hex').slice(0, markLength);
 
-/** What a client's name may hold. It begins with a letter or a digit. */
+/** What an app's name may hold. It begins with a letter or a digit. */
 function plain(text: string): string {
   return (
     text

@@ -68,7 +68,7 @@ function headerIn(text: string, url: string, env: NodeJS.ProcessEnv): [name: str
   return [name, full];
 }
 
-/** `\${NAME}` from the environment. A missing one is refused: its name in the value's place is never what was meant. */
+/** `${NAME}` from the environment. A missing one is refused: its name in the value's place is never what was meant. */
 function filled(value: string, header: string, env: NodeJS.ProcessEnv): string {
   return value.replace(/\$\{([^}]+)\}/g, (_whole, name: string) => {
     const found = env[name];

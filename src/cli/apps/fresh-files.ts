@@ -18,7 +18,7 @@ export interface FreshFile {
   readonly tell: (line: string) => void;
 }
 
-/** Milliseconds before its end at which a token is replaced; at half of its life where that is sooner. */
+/** Milliseconds before its end at which a token is replaced; at half of the life it has left where that is later. */
 const lead = 120_000;
 
 /** Milliseconds. A timer doesn't run while the machine sleeps: the clock is read again so often. */

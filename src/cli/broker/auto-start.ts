@@ -3,7 +3,7 @@
  *
  * Invariant: what this process starts gets an allow-list of the environment. What decides about browser,
  * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the
- * broker records it then. Nothing that changes how Node itself runs is ever passed on.
+ * broker records it then. Nothing else that changes how Node itself runs is ever passed on.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -34,7 +34,7 @@ const recordedAtCreation = [
   /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|ALL_PROXY|all_proxy|NO_PROXY|no_proxy)$/,
 ];
 
-/** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
+/** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need many times that. */
 const startTimeout = 20_000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */

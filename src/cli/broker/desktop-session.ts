@@ -1,8 +1,8 @@
 /**
  * The desktop session that this command runs in, for a broker that ssh or cron started without one.
  *
- * Invariants: only the variables of a display and those that a keychain needs leave this process, to a broker that has
- * proved itself; the latter only where it said that it has no keychain. One more try, never two.
+ * Invariants: only variables of the desktop session leave this process, to a broker that has proved itself. Its keychain
+ * gets them only where the broker said that it has none. One more try, never two.
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';

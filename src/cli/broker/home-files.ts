@@ -46,15 +46,15 @@ export function removeHomeFiles(
       if (isOurs && !kept.includes(file)) unlinkSync(file);
     }
   };
-  const clients = path.join(paths.config, 'apps');
+  const apps = path.join(paths.config, 'apps');
   const forwards = path.join(paths.config, 'forwarded');
   const far = foldersIn(forwards);
-  const farClients = far.flatMap(foldersIn).filter((folder) => path.basename(folder) === 'apps');
+  const farApps = far.flatMap(foldersIn).filter((folder) => path.basename(folder) === 'apps');
   const own = brokerOf(ownerKeyFile(paths));
-  removeKeys(clients, (broker) => broker === own);
+  removeKeys(apps, (broker) => broker === own);
   // Each opens the broker of another machine.
-  for (const folder of farClients) removeKeys(folder, () => true);
-  for (const folder of [clients, ...farClients])
+  for (const folder of farApps) removeKeys(folder, () => true);
+  for (const folder of [apps, ...farApps])
     removeNamed(folder, [/^[\w.-]{1,64}\.(?:refused|ticket|key\.[0-9a-f]{12}\.new)$/]);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);
@@ -68,7 +68,7 @@ export function removeHomeFiles(
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^broker\.lock$/]);
-  const ofApps = [clients, ...farClients, ...far, forwards, items];
+  const ofApps = [apps, ...farApps, ...far, forwards, items];
   const folders = [...ofApps, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));

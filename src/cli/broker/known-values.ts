@@ -1,8 +1,8 @@
 /**
- * What a shell may complete an argument to: servers, programs and accounts that a running broker knows.
+ * What a shell may complete an argument to: servers, apps and accounts that a running broker knows.
  *
  * Invariant: a press of the tab key starts no broker, waits a second at most, prints nothing but values, and fails
- * silently. A value that a shell could take for anything but a plain word is left out: programs and servers choose
+ * silently. A value that a shell could take for anything but a plain word is left out: apps and servers choose
  * their names. Loads no package.
  */
 import { connectAsOwner } from '../../client/connect.ts';
@@ -23,29 +23,29 @@ const listOf =
     listIn(await connection.request(method), name);
 
 const signIns = listOf('signIn.list', 'signIns');
-const programs = listOf('app.list', 'apps');
+const apps = listOf('app.list', 'apps');
 const proxies = listOf('proxy.list', 'proxies');
 const keys = listOf('apiKey.list', 'apiKeys');
 const requests = listOf('request.list', 'requests');
 
 /** The id of an app whose name is no plain word, e.g. one that came by a proxy. */
-const wordFor = (program: unknown): unknown => {
-  const name = field(program, 'name');
-  return typeof name === 'string' && plainWord.test(name) ? name : field(program, 'appId');
+const wordFor = (app: unknown): unknown => {
+  const name = field(app, 'name');
+  return typeof name === 'string' && plainWord.test(name) ? name : field(app, 'appId');
 };
 
 const collectors = {
   resources: async (connection) => [
     ...(await signIns(connection)).map((signIn) => field(signIn, 'endpoint')),
-    ...(await programs(connection)).flatMap((program) =>
-      listIn(program, 'permissions').map((permission) => field(permission, 'resource')),
+    ...(await apps(connection)).flatMap((app) =>
+      listIn(app, 'permissions').map((permission) => field(permission, 'resource')),
     ),
     ...(await keys(connection)).map((key) => field(key, 'resource')),
   ],
   proxies: async (connection) =>
     (await proxies(connection)).flatMap((proxy) => [field(proxy, 'name'), field(proxy, 'resource')]),
   requests: async (connection) => (await requests(connection)).map((one) => field(one, 'id')),
-  apps: async (connection) => (await programs(connection)).map(wordFor),
+  apps: async (connection) => (await apps(connection)).map(wordFor),
   accounts: async (connection) => (await signIns(connection)).map((signIn) => field(signIn, 'account')),
 } as const satisfies Record<string, (connection: Connection) => Promise<readonly unknown[]>>;
 

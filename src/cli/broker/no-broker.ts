@@ -1,7 +1,7 @@
 /**
  * Tells a missing broker, which a start fixes, from one that can't be started.
  *
- * Invariant: loads nothing but the table of reasons, so that the code that starts a broker and the code that only
+ * Invariant: loads nothing but the table of reasons and search.ts, so that the code that starts a broker and the code that only
  * asks one can import it.
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';

@@ -28,7 +28,7 @@ const run = defineCommand(
       'Apps that wait for you repeat their request to the next broker, if one starts soon.',
     ],
     environment: {
-      about: 'Environment (recorded when the home is created; docs/reference/settings.md):',
+      about: 'Environment (docs/reference/settings.md):',
       variables: [
         'KEYTURN_HOME',
         'KEYTURN_VAULT=keychain|sealed-file|memory',

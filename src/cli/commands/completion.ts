@@ -1,7 +1,7 @@
 /**
  * `keyturn completion SHELL`: prints a completion script. All three are made of the statements.
  *
- * Invariant: the scripts complete words of the statements. For servers, programs and accounts they run
+ * Invariant: the scripts complete words of the statements. For servers, apps and accounts they run
  * `keyturn __complete`, which asks a broker that runs and starts none (cli/broker/known-values.ts). What that prints is
  * only ever compared and inserted, never evaluated by the shell.
  */

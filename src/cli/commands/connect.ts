@@ -26,7 +26,7 @@ export const command = defineCommand(
     about:
       'Set up an MCP client for one MCP server: give the client an app key (pairing), allow it to use the server, and sign in. Then print the entry for the client’s configuration. `keyturn setup` does all this for the clients that it finds.',
     notes: [
-      'The entry runs `keyturn bridge`. Without a terminal and the Keyturn app, the command leaves its requests to `keyturn request`, and waits for 20 seconds.',
+      'The entry runs `keyturn bridge`. With neither a terminal nor the Keyturn app, the command leaves its requests to `keyturn request`, and waits for 20 seconds.',
       'The exit codes are those of `keyturn token`.',
     ],
     examples: [

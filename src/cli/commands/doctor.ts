@@ -1,7 +1,7 @@
 /**
  * `keyturn doctor`: what is wrong here, and the command that fixes it.
  *
- * Invariant: looks only. It starts no broker and no keychain, asks nobody, sends nothing, and changes nothing.
+ * Invariant: looks only. It starts no broker and no keychain, asks nobody, uses no network, and changes nothing.
  */
 import { exitCodes } from '../../base/errors.ts';
 import { homePaths, type HomePaths } from '../../base/paths.ts';
@@ -28,10 +28,10 @@ export const command = defineCommand(
       },
     },
     about:
-      'Check this machine and this home. The most important problem comes first, each with its fix. Starts nothing itself, sends nothing, changes nothing.',
+      'Check this machine and this home. The most important problem comes first, each with its fix. Starts nothing itself, uses no network, changes nothing.',
     terms: {
       problem: 'something does not work, or is not safe',
-      warning: 'something will fail later',
+      warning: 'something may fail later',
       note: 'good to know; the exit code ignores it',
     },
     exitCodes: { 0: 'nothing but notes', [exitCodes.somethingFound]: 'a problem or a warning was found' },

@@ -23,10 +23,10 @@ const add = defineCommand(
     summary: 'Make an exception from a rule for one server',
     operands,
     about:
-      "Switch off one rule of the MCP authorization specification, for one server that doesn't keep it. SERVER is the URL of an MCP server or an authorization server; for private-address, a host.",
+      "Switch off one rule for one server that doesn't keep it. SERVER is the URL of an MCP server or an authorization server; for private-address, a host.",
     terms,
     notes: [
-      'Each of the first four is a MUST of the specification: ask the operator of the server to fix it. PKCE itself is never switched off.',
+      'Each of the first four is a MUST of the MCP authorization specification: ask the operator of the server to fix it. PKCE itself is never switched off.',
     ],
     examples: [
       'keyturn exception add https://login.example/tenant issuer-mismatch',

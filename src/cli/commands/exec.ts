@@ -63,7 +63,7 @@ const statement = {
     'Run a command with access tokens or API keys in its environment, or in files that its environment names.',
   notes: [
     'Without --as it asks as the app cli, which needs a permission once: `keyturn app allow cli URL`. The command and its own options follow --.',
-    'The exit code is that of the command: 128 and the signal number if a signal ended it, 127 if there is no such command. If nothing was run, it is one of those of `keyturn token`.',
+    'The exit code is that of the command: 128 and the signal number if a signal ended it, 127 if there is no such command, 126 if it can’t be run. Before the command runs, it is one of those of `keyturn token`.',
     'A token in the environment is never replaced. A file is replaced before its token expires, and removed with the command. API keys come without the word before them.',
   ],
   examples: [

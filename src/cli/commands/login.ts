@@ -123,12 +123,12 @@ async function clientFrom(options: ClientOptions): Promise<OwnClient | undefined
 
 async function startSignIn(connection: Connection, request: ParamsOf<'signIn.start'>) {
   return interruptible(connection, async () => {
-    const endWatch = await watchOwn(connection, request);
-    return call(connection, 'signIn.start', request).finally(endWatch);
+    const endReading = await watchOwn(connection, request);
+    return call(connection, 'signIn.start', request).finally(endReading);
   });
 }
 
-/** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
+/** Shows the sign-in that is about to start. Resolves with what ends the reading of standard input. */
 async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
   const { resource, method } = request;

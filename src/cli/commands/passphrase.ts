@@ -17,7 +17,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Change the passphrase of the vault, if it is sealed files (`keyturn settings get vault`). Unlock it first. An old copy of items/root still opens with the old passphrase: if that leaked, use a new home.',
+      'Change the passphrase of the vault, if it has one (settings: vault sealed-file, vaultKey not keychain). Unlock it first. An old copy of items/root still opens with the old passphrase: if that leaked, use a new home.',
     examples: ['keyturn passphrase'],
   },
   async ({ options }) => {

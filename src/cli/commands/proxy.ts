@@ -16,7 +16,7 @@ const add = defineCommand(
     summary: 'Add a local address for an MCP server, and print it',
     operands: [{ name: 'URL' }],
     options: {
-      as: { type: 'string', value: 'NAME', summary: 'its name, as an app', more: '; by default its host' },
+      as: { type: 'string', value: 'NAME', summary: 'its name, as an app', more: '; by default URL’s host' },
       port: { type: 'string', value: 'PORT', summary: 'its port', more: '; by default a free one' },
       json: jsonOption('it'),
     },

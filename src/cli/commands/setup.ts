@@ -22,14 +22,14 @@ const run = defineCommand(
       json: { ...jsonOption('the result'), more: '; goes with --yes' },
     },
     about:
-      'Find the configurations of MCP clients, show the servers in them that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
+      'Find the configurations of MCP clients, show the entries in them that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
     notes: [
       'Looks at your files and at those of the project in this folder. docs/guides/connect-clients.md says what each client has.',
       'The vault seals the former text of each file until `keyturn setup undo`. Run that before `keyturn reset`.',
       'Entries of an earlier run that have no access get it too, unless you denied it.',
     ],
     exitCodes: {
-      9: 'a change failed, a secret stays in plain text, or an entry that it connects has no access (refused now: that error’s code)',
+      9: 'you refused or a change failed, a secret stays in plain text, or (unless --no-connect) an entry has no access (refused now: that error’s code)',
     },
     examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },

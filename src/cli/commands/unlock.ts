@@ -18,7 +18,7 @@ export const command = defineCommand(
       'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
     },
     about:
-      'Unlock the vault. Sealed files ask for their passphrase here, the first time twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
+      'Unlock the vault. A passphrase is asked for here, the first time twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
     examples: ['keyturn unlock', 'pass show keyturn | keyturn unlock --passphrase-stdin'],
   },
   async ({ options }) => {

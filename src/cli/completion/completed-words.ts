@@ -35,7 +35,7 @@ export const statementsOf = (all: Topics): Statement[] => all.flatMap(({ stateme
 export const verbsOf = ({ name, statements }: Topic): Statement[] =>
   statements.filter((one) => one.name !== name);
 export const verbWord = ({ name }: Statement): string => name.slice(name.indexOf(' ') + 1);
-/** Words of the command's name, in which its operands follow. */
+/** How many words the command's name has: its operands follow them. */
 export const depthOf = ({ name }: Statement): number => name.split(' ').length;
 
 /** What the help calls an argument, and what a broker knows of that kind. */

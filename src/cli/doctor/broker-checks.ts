@@ -42,7 +42,6 @@ export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
     const mayStart = isAbsent(error) && lockHolder(paths.state) !== undefined;
     connection = mayStart ? await connectSoon() : undefined;
     if (!connection)
-      // The check of the disk reports modes already.
       return { findings: isAbsent(error) ? absence(paths) : [findingOf('broker.unproven', error)] };
   }
   try {

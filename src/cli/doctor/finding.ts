@@ -7,7 +7,7 @@
 import { KeyturnError } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
 
-/** `problem`: something doesn't work, or isn't safe. `warning`: it will hurt one day. `note`: good to know. */
+/** `problem`: something doesn't work, or isn't safe. `warning`: it may fail later. `note`: good to know. */
 export type Level = 'problem' | 'warning' | 'note';
 
 interface Kind {
@@ -59,8 +59,8 @@ export const kinds = {
   'authorities.ignored': warning('This terminal names certificate authorities that the broker does not use.'),
   'authorities.expired': warning('The certificates of the further authorities are out of date.'),
   'permission.ending': warning('A permission ends within three days.'),
-  'oauthClient.replaced': note('A registration is not used any more.'),
   'process.unshielded': warning('The broker could not shield its process completely.'),
+  'oauthClient.replaced': note('An OAuth client is not used any more.'),
   'access.paused': note('All access is paused.'),
   'vault.locked': note('The vault is locked.'),
   'keychain.locked': note('The keychain is locked.'),

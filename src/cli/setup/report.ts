@@ -52,7 +52,7 @@ export function surveyJson(files: readonly SurveyedConfig[]): unknown {
   }));
 }
 
-/** True where something is left to do, also in a file that stays: an entry to switch, a secret in plain text, a program that is gone. */
+/** True where something is left to do: an entry to switch, or a secret in plain text, also in a file that stays. */
 export function hasWork(files: readonly SurveyedConfig[]): boolean {
   return files.some(
     (file) => switchesIn(file).length > 0 || file.findings.some((finding) => exposedOf(finding).length > 0),

@@ -149,7 +149,7 @@ const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 /** Seconds: what the wire takes (ipc/protocol/schemas/values.ts). No wait is longer than a day. */
 const maxWait = units.d;
 
-/** Seconds: a hundred years. Longer times mean "without an end". */
+/** Seconds: a hundred years. Longer times are refused. */
 const maxTime = 36_500 * units.d;
 
 /** `30m`, `8h`, `2d` or `90s`, as seconds. Throws `invalid_request`. */

@@ -1,5 +1,5 @@
 /**
- * A passphrase from the user at the terminal, or from standard input.
+ * A passphrase or an API key that the user types unseen, or passphrases from standard input.
  *
  * Invariants: it is never shown, and never comes from an argument or the environment, which other
  * programs can read. The terminal is put back as it was, however the asking ends.
@@ -61,7 +61,7 @@ async function readKeystrokes(): Promise<string> {
   const onData = (keystrokes: string): void => {
     for (const key of keystrokes) {
       if (key === keys.interrupt || (key === keys.end && letters.length === 0)) {
-        reject(new KeyturnError('interrupted', 'No passphrase was given.'));
+        reject(new KeyturnError('interrupted', 'The question was not answered.'));
       } else if (keys.enter.test(key)) resolve(letters.join(''));
       else if (keys.backspace.test(key)) letters = letters.slice(0, -1);
       else letters.push(key);

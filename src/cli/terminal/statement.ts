@@ -69,7 +69,7 @@ export interface Statement {
   readonly usage?: readonly string[];
   /** What the command does, in one or two sentences. */
   readonly about: string;
-  /** Words that operands may be, each with what it means. */
+  /** Words that the command takes or prints, each with what it means. */
   readonly terms?: Readonly<Record<string, string>>;
   /** Paragraphs for the whole text only. */
   readonly notes?: readonly string[];

@@ -262,7 +262,7 @@ function tellAllow(question: Question, isKeyturnApp: boolean): void {
 
 function tellChoice(question: Question, isKeyturnApp: boolean): void {
   const { resource = '', accounts = [] } = question;
-  say(`keyturn: ${choiceQuestion({ client: '`keyturn token`', resource, accounts })}`);
+  say(`keyturn: ${choiceQuestion({ app: '`keyturn token`', resource, accounts })}`);
   const [first = '', ...others] = choiceOptions(accounts);
   tellAnswer(question, isKeyturnApp, first, others.length > 0 ? 'another one, or deny' : undefined);
 }

@@ -78,14 +78,14 @@ function names(accounts: readonly string[], there: SignIns): string {
 
 interface Choice {
   /** As the sentence names it. */
-  readonly client: string;
+  readonly app: string;
   readonly resource: string;
   readonly accounts: readonly string[];
 }
 
 /** Begins in lower case. */
-export function choiceQuestion({ client, resource, accounts }: Choice): string {
-  return `which account should ${client} use at ${resource}, where a request names none: ${accounts.map(quoted).join(', ')}?`;
+export function choiceQuestion({ app, resource, accounts }: Choice): string {
+  return `which account should ${app} use at ${resource}, where a request names none: ${accounts.map(quoted).join(', ')}?`;
 }
 
 /** What follows the id in `request approve`, for each account that it may name. */

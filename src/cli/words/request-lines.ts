@@ -72,7 +72,7 @@ const choiceAnswers = ({ id, accounts = [] }: Question): string[] =>
   choiceOptions(accounts).map((option) => `  keyturn request approve ${shellWord(id)}${option}`);
 
 function choiceSentence({ app = '', resource = '', accounts = [] }: Question): string {
-  const sentence = choiceQuestion({ client: app, resource, accounts });
+  const sentence = choiceQuestion({ app, resource, accounts });
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
@@ -162,17 +162,7 @@ function settingWords({ name, value, isContent }: SettingChange): string {
 
 /** What a command wants to do, as the end of a sentence. */
 function commandWords(question: Question): string {
-  const {
-    app,
-    resource,
-    scope,
-    until,
-    issuer,
-    clientId: registration,
-    server,
-    exception,
-    setting,
-  } = question;
+  const { app, resource, scope, until, issuer, clientId, server, exception, setting } = question;
   const { account, accounts, method, newClient, forward, resources = [] } = question;
   switch (question.command) {
     case 'allow': {
@@ -185,7 +175,7 @@ function commandWords(question: Question): string {
     case 'apiKey':
       return `set an API key for ${resource}${apiKeyWords(question)}`;
     case 'oauthClient':
-      return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
+      return `enter the client ${quoted(clientId ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'signIn':
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
     case 'proxy':

@@ -22,7 +22,7 @@ export const listApps = defineCommand(
       const refused = (await ask('status', {})).unreadable.find(isDocument);
       printTable(
         ['APP', 'ID', 'SERVER', 'PERMISSION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
-        apps.flatMap((client) => rows(client, refused !== undefined)),
+        apps.flatMap((app) => rows(app, refused !== undefined)),
       );
       if (refused) say(`keyturn: marked entries are ignored: ${refused.why}`);
     }
@@ -36,7 +36,7 @@ type Permission = App['permissions'][number];
 const searched = 1000;
 
 /** A broker knows only its own run. The audit log has the runs before. */
-async function withLastUse(clients: readonly App[]): Promise<readonly App[]> {
+async function withLastUse(apps: readonly App[]): Promise<readonly App[]> {
   const { rows: log } = await ask('audit.tail', { count: searched });
   const uses = log.filter(
     ({ event, outcome }) => event === 'token' || (event === 'apiKey' && outcome === 'given'),
@@ -50,12 +50,12 @@ async function withLastUse(clients: readonly App[]): Promise<readonly App[]> {
     );
     return row && Math.floor(row.time / 1000);
   };
-  return clients.map((client) => ({
-    ...client,
-    lastUsedAt: client.lastUsedAt ?? lastUse(client.name),
-    permissions: client.permissions.map((permission) => ({
+  return apps.map((app) => ({
+    ...app,
+    lastUsedAt: app.lastUsedAt ?? lastUse(app.name),
+    permissions: app.permissions.map((permission) => ({
       ...permission,
-      lastUsedAt: permission.lastUsedAt ?? lastUse(client.name, permission),
+      lastUsedAt: permission.lastUsedAt ?? lastUse(app.name, permission),
     })),
   }));
 }
@@ -65,16 +65,16 @@ const decisions = { allow: 'allowed', deny: 'denied' } as const;
 const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'document.json';
 
 /** `isRefused`: the document is not accepted. Its entries are listed all the same, and marked. */
-function rows(client: App, isRefused: boolean): string[][] {
+function rows(app: App, isRefused: boolean): string[][] {
   const mark = isRefused ? ' (ignored)' : '';
   // The command line is in no file.
-  const isPaired = client.appId !== 'cli';
-  const name = `${client.name}${isPaired ? mark : ''}`;
-  if (client.permissions.length === 0)
-    return [[name, client.appId, '-', '-', '-', '-', '-', timeOf(client.lastUsedAt)]];
-  return client.permissions.map((permission) => [
+  const isPaired = app.appId !== 'cli';
+  const name = `${app.name}${isPaired ? mark : ''}`;
+  if (app.permissions.length === 0)
+    return [[name, app.appId, '-', '-', '-', '-', '-', timeOf(app.lastUsedAt)]];
+  return app.permissions.map((permission) => [
     name,
-    client.appId,
+    app.appId,
     permission.resource,
     `${decisions[permission.decision]}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
