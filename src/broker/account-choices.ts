@@ -25,12 +25,12 @@ export class AccountChoices {
   readonly #consent: Consent;
   readonly #questions = new SharedWork<void>();
   /** By app. */
-  readonly #pauses: RequestWaits;
+  readonly #waits: RequestWaits;
 
   constructor(parts: BrokerParts, consent: Consent) {
     this.#parts = parts;
     this.#consent = consent;
-    this.#pauses = new RequestWaits(() => parts.clock.now());
+    this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
   /** Withdraws the questions and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
@@ -76,17 +76,17 @@ export class AccountChoices {
   ): Promise<Decision> {
     const { apps } = this.#parts;
     const appName = apps.nameOf(appId);
-    const retryAfter = this.#pauses.left(appId);
+    const retryAfter = this.#waits.left(appId);
     if (retryAfter > 0) throw askedTooSoon(appName, retryAfter);
     const appProcess = process?.currentFacts();
     const proxied = apps.isProxied(appId) || undefined;
     const question = { kind: 'choice', appId, appName, endpoint, accounts, appProcess, proxied } as const;
     const decision = await askUser(this.#parts, question, signal).catch((error: unknown) => {
-      if (signal.aborted) this.#pauses.lengthen(appId, endpoint);
+      if (signal.aborted) this.#waits.lengthen(appId, endpoint);
       throw error;
     });
-    if (decision.verdict === 'approve') this.#pauses.end(appId);
-    else this.#pauses.lengthen(appId, endpoint);
+    if (decision.verdict === 'approve') this.#waits.end(appId);
+    else this.#waits.lengthen(appId, endpoint);
     return decision;
   }
 }

@@ -22,7 +22,7 @@ import { dropWithoutCompany } from './sign-in/unattended/company-session.ts';
 import { SignInRuns } from './sign-in/sign-in-runs.ts';
 import { TokenRequests } from './token-requests.ts';
 
-/** Servers that the user tried to sign in at. Beyond that, the user names the issuer. */
+/** Servers that the user tried to sign in at. Beyond that all are forgotten, and the user names the issuer. */
 const maxShownIssuers = 100;
 
 export interface LoginRequest {
@@ -51,7 +51,7 @@ export class Broker {
   readonly #requestSignIns: RequestSignIns;
   readonly #shownUrls: ShownUrls;
   readonly #accountChoices: AccountChoices;
-  /** By endpoint, the issuer that a refusal showed to the user: it may get the secret of a client of theirs. */
+  /** By endpoint, the issuer that was shown to the user last: it may get the secret of a client of theirs. */
   readonly #shownIssuers = new Map<string, string>();
 
   constructor(parts: BrokerParts) {
@@ -145,7 +145,7 @@ export class Broker {
     }
   }
 
-  /** Where a sign-in would go. `wasShown`: the last refusal of the user's sign-in named it. Throws as discovery. */
+  /** Where a sign-in would go. `wasShown`: a refusal, or this method, named it last. Throws as discovery. */
   async issuerOf(
     asked: Pick<LoginRequest, 'resource' | 'issuer'>,
   ): Promise<{ issuer: string; wasShown: boolean }> {

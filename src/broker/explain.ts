@@ -18,7 +18,7 @@ import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 export interface Explanation {
   readonly now: string;
   readonly next: string;
-  /** Absent for a sign-in that needs the user, or was revoked. */
+  /** Absent unless it is active, or the next request signs in without the user. */
   readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
   readonly lostRefresh?: string;

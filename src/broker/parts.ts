@@ -96,7 +96,7 @@ export function brokerParts(given: HostParts, { records, openBrowser, signInsCha
       await requireSettingsAnswered();
       await requireStorable(vault);
     },
-    /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
+    /** Hands an address to the system browser without a shell. Rejects where there is none. */
     openBrowser: async (url: string) => {
       await requireSettingsAnswered();
       await openBrowser(url, settings.browser);

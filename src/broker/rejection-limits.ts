@@ -3,8 +3,8 @@
  *
  * Invariants: a rejection replaces the token, so a server that rejects every token could cause endless refreshes. After
  * a few rejections, further ones replace no token for a while. That pause ends automatically, and doubles if the rejections
- * continue. It applies to one app, sign-in and operation, and in total to one app and sign-in. It withholds no
- * token: apps still get a token that is in memory.
+ * continue. It applies to one app, sign-in and operation, and in total to one app and sign-in. Meanwhile only
+ * a request that reports a rejection is refused: all others still get a token that is in memory.
  */
 import { doubled } from '../base/backoff.ts';
 import type { AppChallenge } from './request.ts';
@@ -48,7 +48,10 @@ export interface RejectionOutcome {
   readonly pause?: number;
 }
 
-/** A pause that applies now; `until`: milliseconds, steady. Without an operation it holds for all. */
+/**
+ * A pause that applies now; `until`: milliseconds, steady. Without an operation it holds for all, or for requests that
+ * name none.
+ */
 interface RejectionPause extends Pick<RejectedUse, 'appId' | 'operation'> {
   readonly until: number;
 }

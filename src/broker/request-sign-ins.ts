@@ -3,8 +3,8 @@
  * server took scopes away.
  *
  * Invariants: one sign-in for one request, besides a step-up; step-ups are bounded. What the user ended, or a sign-in
- * page that failed, opens no further page: the user starts the next one. Each method resolves after a sign-in
- * only; the request then starts again.
+ * page that failed, opens no further page: the user starts the next one. The request starts again
+ * after each sign-in.
  */
 import type { KeyturnError } from '../base/errors.ts';
 import { asTyped, queryOf } from '../oauth/base/resource.ts';
@@ -40,7 +40,7 @@ export class RequestSignIns {
   /** What the server of a sign-in lists, asked once for each record of it. */
   readonly #listed = new WeakMap<SignIn, readonly string[]>();
 
-  /** Shared ones that ended at the first refresh after an app got its own: some servers keep one. In memory only. */
+  /** Ids of shared sign-ins that ended at the first refresh after an app got its own: some servers keep one of them. */
   readonly #endedByOwn = new Set<string>();
 
   constructor(parts: BrokerParts, consent: Consent, signInRuns: SignInRuns) {
@@ -74,7 +74,7 @@ export class RequestSignIns {
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn, known);
     if (begun.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
-    this.#refuseUnattended(begun, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');
+    this.#requirePage(begun, signIn ? refusals.whyAgain(signIn) : 'you have not signed in there yet');
     await this.#start(permitted, {
       ...(signIn ? stepUpScope(signIn, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (signIn && accountLabel(signIn)),
@@ -93,7 +93,7 @@ export class RequestSignIns {
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
     const missing = wanted.scope.filter((scope) => !signIn.scope.includes(scope));
     const due = stepUpScope(signIn, wanted.scope);
-    this.#refuseUnattended(begun, `it needs a new sign-in for ${missing.join(' ')}`, due.scope);
+    this.#requirePage(begun, `it needs a new sign-in for ${missing.join(' ')}`, due.scope);
     this.#stepUps.add(stepUp);
     await this.#start(permitted, {
       ...due,
@@ -135,7 +135,7 @@ export class RequestSignIns {
   async regainScopes(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
     const { wanted, begun } = permitted;
     if (begun.hasSignedIn) throw refusals.notGranted(begun.endpoint, lost, signIn);
-    this.#refuseUnattended(begun, refusals.scopesLost(signIn.issuer, lost));
+    this.#requirePage(begun, refusals.scopesLost(signIn.issuer, lost));
     await this.#start(permitted, {
       scope: union(signIn.requestedScope, signIn.scope, lost, wanted.scope),
       account: accountLabel(signIn),
@@ -166,7 +166,7 @@ export class RequestSignIns {
     if (request.interaction === 'never' || begun.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
     const ended = own.find((one) => isEndedAfter(one, shared));
     if (ended) throw refusals.signInRevoked(endpoint, ended);
-    this.#refuseUnattended(begun, 'it needs a sign-in for this app alone');
+    this.#requirePage(begun, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
       scope: union(scope, wanted.scope),
       account: accountLabel(shared),
@@ -193,7 +193,7 @@ export class RequestSignIns {
     throw refusals.notNarrowed(permission, wider);
   }
 
-  #refuseUnattended({ endpoint, request }: BegunRequest, why: string, scope?: readonly string[]): void {
+  #requirePage({ endpoint, request }: BegunRequest, why: string, scope?: readonly string[]): void {
     if (this.#signInRuns.pages.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint, scope);
     // Where the user entered a client that needs no user, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;

@@ -70,12 +70,12 @@ export class StepUpLimit {
 
   /** True when no further try is allowed. Stays so until `clear`. */
   isExhausted(stepUp: StepUp): boolean {
-    return this.#perOperation.isExhausted(operationOf(stepUp)) || this.#inAll.isExhausted(programOf(stepUp));
+    return this.#perOperation.isExhausted(operationOf(stepUp)) || this.#inAll.isExhausted(appAt(stepUp));
   }
 
   add(stepUp: StepUp): void {
     this.#perOperation.add(operationOf(stepUp));
-    this.#inAll.add(programOf(stepUp));
+    this.#inAll.add(appAt(stepUp));
   }
 
   clear(endpoint: string): void {
@@ -83,6 +83,6 @@ export class StepUpLimit {
   }
 }
 
-const programOf = ({ appId, endpoint }: StepUp): string => `${appId} ${endpoint} `;
+const appAt = ({ appId, endpoint }: StepUp): string => `${appId} ${endpoint} `;
 
-const operationOf = (stepUp: StepUp): string => `${programOf(stepUp)}${stepUp.operation}`;
+const operationOf = (stepUp: StepUp): string => `${appAt(stepUp)}${stepUp.operation}`;

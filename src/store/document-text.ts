@@ -1,5 +1,5 @@
 /**
- * The text of document.json: a head, one record a line, and an HMAC-SHA256 of all bytes before it on the last line.
+ * The text of document.json: a head, one record a line, and on the last line an HMAC-SHA256 of all lines before it.
  *
  * Invariant: only the exact bytes that were written verify. Reading never repairs anything.
  */
@@ -21,7 +21,7 @@ export interface Place {
 
 /** Which document it is. */
 export interface Mark {
-  /** Rises by one with each change. */
+  /** One more than that of the newest document that the vault had. */
   readonly number: number;
   /** Random, so that two documents of one number differ. */
   readonly id: string;

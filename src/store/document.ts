@@ -82,7 +82,10 @@ export class HomeDocument {
     this.#afterwards.push(step);
   }
 
-  /** The state that decides. Throws `file_unreadable` before the verification, and if the document is refused. */
+  /**
+   * The state that decides. Throws `file_unreadable` before the verification and if the document is refused, and
+   * `vault_unreadable` if another broker has changed this home.
+   */
   get state(): State {
     if (this.#inEffect && !this.#trouble) return this.#inEffect;
     throw this.#trouble ?? unreadableFile(this.path, 'it was not verified yet', 'Try again.');
@@ -251,7 +254,7 @@ export class HomeDocument {
     this.#isWriting = false;
   }
 
-  /** One document for all of these. Throws `file_unreadable`, and that another broker works on a copy. */
+  /** One document for all of these. Throws `file_unreadable`, and the vault's errors. */
   async #write(batch: readonly Waiting[]): Promise<void> {
     const { numbers } = this.#parts;
     const unread = await this.#ours(numbers.learn()).then(() => undefined, asIs);

@@ -68,7 +68,7 @@ export class DocumentList<Item> {
     this.#itemsOf = itemsOf;
   }
 
-  /** The records in force. Throws `file_unreadable` if the list has none. */
+  /** The records in force. Throws as `state` of the document. */
   get items(): readonly Item[] {
     return this.#in(this.#document.state);
   }

@@ -33,7 +33,7 @@ export class Numbers {
   #noted: Mark | undefined;
   /** The ids that the vault may have instead: setting them failed, and may have been done. */
   #perhaps: string[] = [];
-  /** Every id that this broker has seen in the vault or written. */
+  /** The id that the vault had at the start, and every one that this broker has written. */
   readonly #ours = new Set<string>();
 
   constructor(vault: Pick<Vault, 'get' | 'replace'>) {

@@ -2,9 +2,9 @@
  * The guard in front of every kind of vault. It refuses each call while the vault is locked, reports the result of
  * each call to the watch, and tells listeners when the vault begins to answer and when it stops.
  *
- * Invariants: while the guard is shut, only `destroy`, `close` and calls for `newest` reach the vault. `shut` resolves only when the calls
- * that it had admitted before have ended. The guard keeps no secret but the root key, which it forgets when it is shut,
- * and makes no call to the vault by itself.
+ * Invariants: while the guard is shut, only `destroy`, `close` and calls for `newest` reach the vault. `shut` resolves
+ * only when the calls that it had admitted before have ended. The guard keeps no secret but the root key, which it
+ * forgets when it is shut, and makes no call to the vault by itself.
  */
 import type { KeyObject } from 'node:crypto';
 import { reasonOf } from '../base/errors.ts';
@@ -78,7 +78,7 @@ export class VaultGuard implements Vault {
     return this.#vault.close();
   }
 
-  /** Refuses every call from now on. `isNew`: nobody has chosen a passphrase yet. `opensAtStart`: see `lockedVault`. */
+  /** Refuses calls from now on. `isNew`: nobody has chosen a passphrase yet. `opensAtStart`: see `lockedVault`. */
   async shut({ isNew = false, opensAtStart = false } = {}): Promise<void> {
     const error = isNew ? neverOpened() : lockedVault({ opensAtStart });
     this.#watch.block = { state: isNew ? 'new' : 'locked', error };

@@ -8,10 +8,10 @@
  *   neither shows                                           `locked`
  *   another root key shows                                  `damaged`: it is another keychain
  *
- * Neither is ever stored, and nothing is deleted because of it.
+ * No such answer is ever stored, and nothing is deleted because of one.
  * Invariants: operations on one name run one after another. `root` is set once in the life of a home, and only if the
- * home never had one. Once it is locked, only the item `newest` can be read and replaced, so that what the user takes
- * away is recorded.
+ * home never had one. Once the vault is locked, only the item `newest` can be read and replaced, so that what the user
+ * takes away is recorded.
  */
 import { randomBytes, type KeyObject } from 'node:crypto';
 import { quoted } from '../base/errors.ts';

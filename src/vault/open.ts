@@ -20,7 +20,7 @@ export interface OpenOptions extends KeychainOptions {
   readonly sealed: { readonly folder: string; readonly key: 'passphrase' | 'keychain' };
 }
 
-/** A vault, and the user's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock. */
+/** A vault, and the user's commands for it. Put a VaultGuard in front: `lock` waits for no call. */
 export interface LockableVault {
   readonly vault: Vault;
   /** True if the vault begins locked and only a passphrase opens it. */
@@ -35,7 +35,7 @@ export interface LockableVault {
    * `vault_unavailable`. A vault that was open stays open then.
    */
   unlock(timeout: number, passphrase?: string): Promise<void>;
-  /** Forgets the keys that the vault holds, once the running calls have ended. */
+  /** Forgets the keys that the vault holds. */
   lock(): Promise<void>;
   /** Throws `invalid_request` if the vault has no passphrase, `locked` while it is locked; else as `unlock`. */
   changePassphrase(current: string, next: string): Promise<void>;

@@ -1,8 +1,8 @@
 /**
  * The answers that a user can give to a question, and their terms.
  *
- * Invariants: only the approval of an app has terms, and terms give no scope and no account that the question doesn't
- * show. Terms that can't be kept are refused before the question closes.
+ * Invariants: only the approval of an app or of a choice has terms, and terms give no scope and no account that the
+ * question doesn't show. Terms that can't be kept are refused before the question closes.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { AllowQuestion, Question } from './question.ts';

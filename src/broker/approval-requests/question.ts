@@ -1,4 +1,4 @@
-/** The kinds of question, and what each shows. No secrets, except codes that the user has to type. */
+/** The kinds of question, and what each shows. No secrets of Keyturn, except codes that the user has to type. */
 import type { AppProcessView } from './app-process.ts';
 import type { ShownApiKey } from '../records/api-key.ts';
 import type { ForwardOrigin } from '../records/app.ts';
@@ -88,11 +88,11 @@ export type Question =
       readonly startUrl?: string;
       /** What to try if the page shows an error; a sentence without its full stop. */
       readonly hint?: string;
-      /** If the server forgot the client: register a new one, or enter one by hand. Absent: it was registered just now. */
+      /** If the server forgot the client: register one, or enter one by hand. Absent: it is new, or replaces one. */
       readonly ifForgotten?: 'register' | 'byHand';
       /** The issuer that the MCP server named before, if it names another one now. */
       readonly formerIssuer?: string;
-      /** The server refused the client of the previous page: this page uses another client. */
+      /** This page uses another client than before: the server refused that one, or the user wanted a new one. */
       readonly isNewClient?: true;
       readonly browserError?: string | undefined;
       /** An answer came without `state`: its error code, empty if it has none. */

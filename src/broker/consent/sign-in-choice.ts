@@ -35,7 +35,7 @@ export type SignInChoice =
   | { readonly kind: 'ask'; readonly signIn: SignIn }
   /** Other accounts are signed in there, but not the one that the app names. */
   | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
-  /** No sign-in can be used. `signIn` could be earlier. */
+  /** No sign-in can be used. `signIn`: one that served before. */
   | { readonly kind: 'mustSignIn'; readonly signIn: SignIn | undefined };
 
 /** `there`: those of the endpoint, newest first. `permissions`: those that cover the request, as `CoveringPermissions`. */

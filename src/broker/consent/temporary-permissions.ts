@@ -35,7 +35,7 @@ export class TemporaryPermissions {
     return this.#usedOnce.some((one) => one.appId === appId);
   }
 
-  /** Those of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
+  /** Those for any run, and those of this process at `now` (milliseconds), unless it runs another program by then. */
   find(appId: string, endpoint: string, appProcess: AppProcess | undefined, now: number): Permission[] {
     // This runs at every request, and usually there is none.
     if (this.#all.length === 0) return [];
@@ -79,7 +79,7 @@ export class TemporaryPermissions {
     return this.#usedOnce.some((one) => one.given === token && isLike(to)(one));
   }
 
-  /** Adds one. It replaces an earlier one of the same run, app and endpoint, unless one of the two is for one token. */
+  /** Adds one. It replaces one of the same run, app and endpoint, unless just one of the two is for one token. */
   set(one: TemporaryPermission): void {
     const isAsked = isLike(one.permission);
     const isReplaced = ({ permission, run, once }: TemporaryPermission): boolean =>

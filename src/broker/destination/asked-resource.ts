@@ -18,7 +18,7 @@ export interface ResourceRequest {
   /** False: the user started it. Absent: an app's request did. */
   readonly isAutomatic?: boolean;
   readonly challenge?: BearerChallenge;
-  /** Scopes a permission allows at most; absent: the user asks in person. */
+  /** Scopes that a permission allows at most; absent: any. */
   readonly allowedScope?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Pro
   return { found, challengedScope, wantsBoundTokens: inMetadata || own?.wantsBoundTokens };
 }
 
-/** Our own challenge, unless only the client's one names a metadata document of the same origin. */
+/** Our own challenge, unless only the app's one names a metadata document of the same origin. */
 function countingChallenge(
   own: BearerChallenge | undefined,
   { challenge: hinted, endpoint }: ResourceRequest,
@@ -112,7 +112,7 @@ export async function stillNames(
 export async function listedScope(parts: BrokerParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.scopesSupported ?? [];
-  // Versioning 3: the earlier revision has it in the authorization server's metadata.
+  // The earlier revision has it in the authorization server's metadata.
   return (await askEarlier(parts, request, found)).scopesSupported ?? [];
 }
 

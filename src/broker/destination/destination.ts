@@ -124,7 +124,7 @@ async function destinationOf(
   };
 }
 
-/** True if the MCP server's origin publishes no metadata, or a web page at every address. */
+/** True if the MCP server's origin publishes no metadata, has a web page at every address, or can't be reached. */
 async function isSilent(own: Promise<AuthorizationServer>, named: string): Promise<boolean> {
   return own.then(
     ({ isDefault, issuer }) => isDefault === true && issuer !== named,

@@ -1,5 +1,5 @@
 /**
- * A client that Keyturn registers again, and the listener on its redirect URI.
+ * A new client that Keyturn registers, and the listener on its redirect URI.
  *
  * Invariant: the listener is open before its URI is registered, so that no registration names a port that another
  * program holds. On any failure it is closed again.

@@ -1,12 +1,13 @@
 /**
- * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in. The browser also
+ * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during a sign-in. The browser also
  * starts there: it gets our own address that redirects to the authorization URL, because every user of the machine
  * can read the arguments of the browser's command.
  *
  * Invariant: it listens on 127.0.0.1 and [::1] literally, and only the one right reply ends it. Any other method, path,
- * Host, state or user of the machine, and any request that is not a page in a tab of its own, gets 400 and the listener
- * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only
- * reported. A reply is valid only at the redirect URI of its own sign-in, even if several sign-ins share the port.
+ * Host or state, and any request that is not a page in a tab of its own, gets 400; a connection of another user of the
+ * machine is closed; and the listener goes on. So neither a web page nor another session can end or answer a sign-in.
+ * An answer without state is only reported. A reply is valid only at the redirect URI of its own sign-in, even if
+ * several sign-ins share the port.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -31,7 +32,7 @@ import { expectedState, isAhead, matching, reportStateless, type AwaitedReply } 
 /** The path in our client ID metadata document. */
 export const sharedPath = '/callback';
 
-/** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
+/** Bytes of an unguessable path: the fewest that RFC 6749 §10.10 allows. */
 const pathBytes = 16;
 
 /** Shows which issuer an answer is for (RFC 9700 §4.4.2). Random first: some servers accept all below a path. */

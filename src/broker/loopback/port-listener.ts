@@ -1,8 +1,9 @@
 /**
  * The listening sockets of the loopback redirect: one port, on 127.0.0.1 and on [::1].
  *
- * Invariant: a port is open on both addresses or on none, so that no other program receives our redirects. A connection
- * of another user is closed as it comes, so that it takes no place. Slow and silent ones are soon closed.
+ * Invariant: if another program has the port on either address, it is opened on neither, so that no other program
+ * receives our redirects. A connection of another user is closed as it comes, so that it takes no place. Slow and
+ * silent ones are soon closed.
  */
 import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';

@@ -133,7 +133,7 @@ export class ApiKeys {
     this.#forget(id);
   }
 
-  /** An app says that the server rejected it. True for the first time since it was set. */
+  /** An app says that the server rejected it. True for the first time since it was set or the broker started. */
   noteRejected(id: string, now: number): boolean {
     const isNew = !this.#rejectedAt.has(id);
     this.#rejectedAt.set(id, now);

@@ -1,8 +1,8 @@
 /**
- * Apps: programs on this machine that were paired, and the CLI, which always is.
+ * Apps: programs that were paired, the addresses of proxies, and the CLI, which needs no pairing.
  *
  * Invariant: no key is stored here. An app's key is derived from the home's root key, its id
- * and its generation; removing an app, or raising its generation, makes the key worthless.
+ * and its generation; removing the app makes the key worthless.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';

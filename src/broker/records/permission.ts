@@ -1,8 +1,8 @@
 /**
  * Permissions: what the user decided about one app at one endpoint. A permission whose `decision` is `deny` is a denial.
  *
- * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
- * user changes it; one whose time is over counts as no record. Scopes are compared as literal sets. A
+ * Invariants: nothing is authorized by silence. No permission means no token; a denial stays until the
+ * user changes it; one whose time is over counts as none. Scopes are compared as literal sets. A
  * permission that names sign-ins yields tokens of those sign-ins and of no other.
  */
 import { z } from 'zod';
@@ -43,7 +43,7 @@ export const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.string
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));
 
-const isHeld = ({ decision, deniedScope = [], deniedSignInIds = [] }: Permission): boolean =>
+const hasRefusal = ({ decision, deniedScope = [], deniedSignInIds = [] }: Permission): boolean =>
   decision === 'deny' || deniedScope.length > 0 || deniedSignInIds.length > 0;
 
 /**
@@ -54,7 +54,7 @@ export const permissionRules: RecordRules<Permission> = {
   keyOf,
   isLess: (after, before) => {
     const [ends, ended] = [after.until ?? Infinity, before?.until ?? Infinity];
-    if (after.decision === 'deny') return !before || !isHeld(before) || ends >= ended;
+    if (after.decision === 'deny') return !before || !hasRefusal(before) || ends >= ended;
     if (before?.decision !== 'allow' || ends > ended || after.account !== before.account) return false;
     const hasScopes = before.scope === undefined || (after.scope && isWithin(after.scope, before.scope));
     const hasSignIns = !namesAnySignIn(before) || contains(before.signInIds, after.signInIds);
@@ -179,7 +179,7 @@ export function isFixedTo(permission: Permission, signInId: string): boolean {
   return namesSignIn(permission, signInId) && resource !== undefined && !fixAtFirstToken;
 }
 
-/** False until its first token. */
+/** False until a card, a choice of the user or its first token names one. */
 export function namesAnySignIn({ signInIds = [] }: Permission): boolean {
   return signInIds.length > 0;
 }

@@ -2,8 +2,8 @@
  * The proxies: addresses of this machine by which programs without a key of their own reach one MCP server.
  *
  * Invariant: an address is a fixed port and an unguessable path. It grants no token: it is an app
- * of its own, under its name, and needs a permission. The path is in this file and in the user's
- * answers, never in a log.
+ * of its own, under its name, and needs a permission. The path is in the document and in what the
+ * broker answers the user, never in a log.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ export const proxySchema = z.object({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it, with its query. */
   endpoint: z.string().min(1).max(2048),
-  /** Of a port that the process of the proxies couldn't use, it would end again and again. */
+  /** With a port that it can't use, the process of the proxies would end again and again. */
   port: z.int().min(1024).max(65_535),
   /** The unguessable part of the address. */
   path: z.string().min(16),
@@ -26,7 +26,7 @@ export const proxySchema = z.object({
 
 export type ProxyRecord = z.infer<typeof proxySchema>;
 
-/** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
+/** Bytes of an unguessable path: more than the 20 that RFC 6749 §10.10 recommends. */
 const pathBytes = 24;
 
 /** A user has a handful; each is a listening port. */

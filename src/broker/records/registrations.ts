@@ -1,5 +1,5 @@
 /**
- * Registrations: the OAuth client identities Keyturn uses, one place per issuer. A list of the document.
+ * Registrations: the OAuth client identities Keyturn uses, one in use per issuer. A list of the document.
  *
  * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than made again. A new one
  * replaces another only once a sign-in with it has succeeded. Its secret is in the vault only, in an item that the
@@ -195,6 +195,6 @@ function inUse(
   issuer: string,
   now: number,
 ): RegistrationRecord | undefined {
-  const own = records.filter((record) => !record.isOnTrial && isUsable(record, issuer, now));
-  return own.find(({ registration }) => registration.source === 'preregistered') ?? own.at(-1);
+  const usable = records.filter((record) => !record.isOnTrial && isUsable(record, issuer, now));
+  return usable.find(({ registration }) => registration.source === 'preregistered') ?? usable.at(-1);
 }

@@ -50,7 +50,7 @@ const stateSchema = z.discriminatedUnion('kind', [
 export type SignInState = z.infer<typeof stateSchema>;
 
 /** Where the issuer's metadata was found, and by which revision's rules. */
-const serverPlaceSchema = z.object({
+const metadataSourceSchema = z.object({
   /** `default`: the MCP server names it on its own origin, and it published no metadata at the sign-in. */
   revision: z.enum(['current', 'earlier', 'default']),
   /** The issuer as the MCP server names it; in the earlier revision the authorization base URL. */
@@ -59,7 +59,7 @@ const serverPlaceSchema = z.object({
   isByMetadata: z.boolean().optional(),
 });
 
-export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
+export type MetadataSource = Readonly<z.infer<typeof metadataSourceSchema>>;
 
 /** The item of an earlier sign-in: its token is kept only to be revoked, by the client that it was issued to. */
 const earlierSchema = z.strictObject({
@@ -98,7 +98,7 @@ export const signInSchema = z.object({
   /** The oldest first. */
   earlier: z.array(earlierSchema).optional(),
   /** Absent: the issuer itself. */
-  server: serverPlaceSchema.optional(),
+  server: metadataSourceSchema.optional(),
   /** Scopes as the server granted them. */
   scope: z.array(z.string()),
   /**

@@ -1,7 +1,7 @@
 /**
  * The sign-ins of a home, a list of the document.
  *
- * Invariant: a change names the record that it was made from, and is refused if that is no longer the present one, so
+ * Invariant: a change is made from the present record, or refused (`change`) if its record is no longer that one, so
  * that a slow refresh or a late sign-in can't overwrite what is newer.
  */
 import { randomBytes } from 'node:crypto';
@@ -34,7 +34,7 @@ export class SignIns {
     this.#listener = listener;
   }
 
-  /** Those that decide. Throws `file_unreadable` before the document is verified, as every question below. */
+  /** Those that decide. Throws `file_unreadable` before the document is verified. */
   all(): readonly SignIn[] {
     return this.#store.items;
   }

@@ -66,7 +66,7 @@ export function stepUpExhausted(endpoint: string): KeyturnError {
   });
 }
 
-/** `pause` in milliseconds: until then a refusal replaces no token. */
+/** `pause` in milliseconds: until then a rejection replaces no token. */
 export function tokensRejected(endpoint: string, pause: number): KeyturnError {
   return new KeyturnError(
     'token_rejected',

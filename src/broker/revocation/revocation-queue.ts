@@ -17,7 +17,7 @@ import {
   type PendingSignIn,
 } from './revoker.ts';
 
-/** Milliseconds between two checks: half the shortest pause between two tries. */
+/** Milliseconds between two checks: less than the shortest pause between two tries. */
 export const lookPeriod = 30_000;
 
 /** Earlier tokens of sign-ins in use that are to end, and the milliseconds between two tries. */

@@ -63,7 +63,7 @@ async function start(
   }
 }
 
-/** The same client as with a browser. */
+/** The same client as with a browser, if it may be used for this. */
 async function prepare(
   parts: BrokerParts,
   context: SignInContext,

@@ -2,7 +2,8 @@
  * What becomes of the tokens of a sign-in: stored, or given back to their server. If another account signed in, the
  * user is asked whether to keep it.
  *
- * Invariants: only an approval keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
+ * Invariants: only an approval keeps the tokens of another account. Without one they are revoked at their server and
+ * stored nowhere.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';

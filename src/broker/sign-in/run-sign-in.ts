@@ -3,8 +3,8 @@
  * vault.
  *
  * Invariant: the issuer is taken from validated metadata before the browser opens. The document has the name of the new
- * item before anything is asked, and nothing else of a sign-in is stored unless its last step succeeds. The refresh
- * token is in the vault before a record names it.
+ * item before tokens are asked for. Until the last step succeeds, nothing else is stored but a new or a rejected
+ * client. The refresh token is in the vault before a record names it.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ import type { RegistrationRecord } from '../records/registrations.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { requestUnattended, unattendedRecord } from './unattended/unattended.ts';
 
-/** If the last sign-in there found a server that could not answer, this one waits as long as that server rests. */
+/** If the last sign-in there found a server that could not answer, this one is refused while that server rests. */
 export async function runSignIn(
   parts: BrokerParts,
   request: SignInRequest,
@@ -167,7 +167,7 @@ function withKeptScope(
   return { ...request, scope: withoutOfflineAccess(meant.requestedScope) };
 }
 
-/** Before a page opens; when the tokens are there, `storeSignIn` asks the vault again. */
+/** Before a page opens; when the tokens are there, `storeSignIn` checks again. */
 function refuseUnboundNow(
   { signIns }: BrokerParts,
   { endpoint }: SignInRequest,

@@ -49,7 +49,7 @@ export interface SignInContext {
   readonly request: SignInRequest;
   readonly destination: Destination;
   readonly scope: readonly string[] | undefined;
-  /** None for a way of signing in without our own page. */
+  /** None for a sign-in without a page in this user's browser. */
   readonly options: PageOptions;
   /** The server refused the page with `offline_access`, which Keyturn had added. */
   readonly isWithoutOffline?: true;

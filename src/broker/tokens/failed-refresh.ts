@@ -137,7 +137,7 @@ export interface FailureParts {
 
 /** What failed refreshes come to, counted until a success. */
 export class RefreshFailures {
-  /** Of every server that gives tokens, by sign-in. */
+  /** Of every server that gives tokens, by sign-in, or by sign-in and scope set. */
   readonly backoff: Backoff;
   /** The vault refused the last refresh, or the home's settings wait for an answer: only requests ask on. */
   isUpkeepHeld = false;
@@ -150,7 +150,7 @@ export class RefreshFailures {
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
-  /** A server gave tokens: what it refused is forgotten. By sign-in, by endpoint, or by sign-in and scope set. */
+  /** A server gave tokens: what it refused is forgotten. `key`: of a sign-in, or of its scope set. */
   forget(key: string): void {
     this.backoff.succeeded(key);
     this.refusals.clear(key);

@@ -15,8 +15,8 @@ import type { Vault } from '../../vault/base/vault.ts';
 import type { SignIn } from '../records/sign-in.ts';
 
 /**
- * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. An attempt
- * that a later run finds was under way when the broker ended.
+ * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. Unless it
+ * `isUnanswered`, one that a later run finds was under way when the broker ended.
  */
 const attemptSchema = z.object({
   /** At most the largest date of JavaScript. */
@@ -192,7 +192,7 @@ function parsed(item: string, text: string): z.infer<typeof itemSchema> {
   });
 }
 
-/** `missing`: it concerns this one sign-in. */
+/** It concerns this one sign-in. */
 export function noToken({ endpoints, resource, item = '' }: Holder): VaultError {
   const endpoint = endpoints[0] ?? resource;
   return new VaultError('damaged', `The vault has no token for ${quoted(endpoint)}.`, {

@@ -1,5 +1,5 @@
 /**
- * Turns at a sign-in's tokens: refreshes, renewals, revocations and moves follow one another.
+ * Turns at a sign-in's tokens: refreshes, renewals and revocations follow one another.
  *
  * Invariant: each sign-in has one turn at a time, in the order of the calls.
  */
@@ -21,7 +21,7 @@ export class SignInTurns {
     }
   }
 
-  /** True while the sign-in's tokens are refreshed, kept, moved or revoked, or wait for that. */
+  /** True while the sign-in's tokens are refreshed, kept or revoked, or wait for that. */
   isTaken(signInId: string): boolean {
     return this.#turns.values().some((one) => one === signInId);
   }

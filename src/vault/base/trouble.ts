@@ -1,16 +1,16 @@
 /**
  * What can be wrong with a vault, as a closed set, and the error that carries it.
  *
- * Invariant: the code that refuses knows its kind, and puts it into the error as a type. No code reads a
- * message to tell kinds apart. No secret enters an error.
+ * Invariant: the code that refuses knows its kind, and puts it into the error as a type. No code reads
+ * such an error's message to tell kinds apart. No secret enters an error.
  */
 import { KeyturnError, quoted, type ErrorDetails, type Reason } from '../../base/errors.ts';
 
 /**
- * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain
- * asked the user, who has not answered. `absent`: there is no D-Bus, Secret Service or keytar. `crashed`: the
- * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the root key,
- * can't be read, or is missing.
+ * `locked`: Keyturn locked the vault, or the passphrase is wrong. `keychainLocked`: the keychain says that it is
+ * locked. `waiting`: the keychain asked the user, who has not answered. `absent`: the keychain can't be used, e.g.
+ * without D-Bus, Secret Service or keytar. `crashed`: the keychain's worker process failed. `full`: the store can be
+ * read but not written. `damaged`: an item, or the root key, can't be read, or is missing.
  */
 export type VaultErrorKind =
   | 'locked'
@@ -47,7 +47,7 @@ export class VaultError extends KeyturnError {
   }
 }
 
-/** The vault is open, and certainly has no such item. This says nothing of the vault's state. */
+/** The vault is open, and certainly has no such item. This is no trouble of the vault. */
 export class MissingItem extends VaultError {
   constructor(item: string) {
     super('damaged', `the vault has no item ${quoted(item)}`, {

@@ -14,7 +14,7 @@ export type VaultKind = 'keychain' | 'sealed-file' | 'memory';
 /**
  * A store of secrets under names; there is no list of them. Every method throws KeyturnError: `invalid_request` for a
  * name or value that no vault accepts, `vault_unavailable` (the store doesn't answer, or the vault is closed),
- * `locked`, or `vault_unreadable` (an item exists and can't be read).
+ * `locked`, or `vault_unreadable` (an item can't be read, or is missing: `MissingItem`).
  */
 export interface Vault {
   readonly kind: VaultKind;

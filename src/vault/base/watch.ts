@@ -4,7 +4,7 @@
  *
  * Invariants: this file never calls the vault. If the keychain needs an answer from a user, the broker asks it once.
  * After that, automatic calls are refused during a pause that grows each time, and only a user's action (`endPause`)
- * ends the pause early.
+ * or a successful call ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
 import { MissingItem, VaultError, type VaultErrorKind } from './trouble.ts';
@@ -44,7 +44,7 @@ export class VaultWatch {
   #trouble: VaultError | undefined;
   /** The errors by item; '' stands for the whole vault. */
   readonly #damaged = new Map<string, VaultError>();
-  #slowest: number | undefined;
+  #slowAnswer: number | undefined;
   #isUsed = false;
   #shown: VaultState;
   #pausedUntil = 0;
@@ -104,7 +104,7 @@ export class VaultWatch {
 
   /** The keychain answered one call after this many milliseconds. */
   answered(milliseconds: number): void {
-    this.#slowest = milliseconds > slowCall ? milliseconds : undefined;
+    this.#slowAnswer = milliseconds > slowCall ? milliseconds : undefined;
     this.#show();
   }
 
@@ -154,7 +154,7 @@ export class VaultWatch {
     if (this.#trouble) return { state: this.#trouble.kind, error: this.#trouble };
     const [damage] = this.#damaged.values();
     if (damage) return { state: 'damaged', error: damage };
-    if (this.#slowest !== undefined) return { state: 'slow', error: slowness(this.#slowest) };
+    if (this.#slowAnswer !== undefined) return { state: 'slow', error: slowness(this.#slowAnswer) };
     return { state: this.#isUsed ? 'open' : 'unused' };
   }
 }

@@ -66,7 +66,7 @@ export class KeychainProcess {
   #lastId = 0;
   #closed = false;
 
-  /** `timeout`: milliseconds for each call, from when the worker gets it. The first call starts the worker. */
+  /** `timeout`: milliseconds for each call, from when its turn comes. The first call starts the worker. */
   constructor(spawn: SpawnChild, timeout: number, watch?: VaultWatch) {
     this.#spawn = spawn;
     this.#timeout = timeout;

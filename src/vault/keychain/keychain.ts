@@ -1,5 +1,5 @@
 /**
- * The OS keychain as a store of items: one `set` in place, one `get`.
+ * The OS keychain as a store of items.
  *
  * Invariant: an item that isn't shown is `undefined`, whether it is absent or locked; `item-vault.ts` decides what that
  * means.
@@ -21,7 +21,7 @@ export interface KeychainOptions {
   readonly spawnWorker?: SpawnChild;
   /** Gets the result of each keychain call, and decides when the keychain may be asked again; without it, always. */
   readonly watch?: VaultWatch;
-  /** Whether the keychain has a collection to store in. Asked once it has refused to store; without it, nobody knows. */
+  /** Whether the keychain has a collection to store in. Asked when it refused to store; without it, nobody knows. */
   readonly hasDefault?: (() => Promise<boolean>) | undefined;
   /** Milliseconds. */
   readonly timeouts?: { readonly call: number };

@@ -2,7 +2,7 @@
  * The environment of the keychain's worker, with the D-Bus session that the worker should connect to.
  *
  * Invariants: without a session from a caller, the broker's own environment counts. A caller's session is used for
- * the worker only. A socket of another user is never used.
+ * the worker only. Without an address, the usual socket is used only if it is this user's.
  */
 import { lstatSync } from 'node:fs';
 import path from 'node:path';

@@ -71,7 +71,7 @@ function isFresh(idToken: string, now: number): boolean {
   return claims.success && (claims.data.exp - margin) * 1000 > now;
 }
 
-/** Tokens in memory end with the company's sign-in. Runs after each change of a sign-in, before verification too. */
+/** Tokens in memory end with the company's sign-in. Runs after each change of a sign-in. */
 export function dropWithoutCompany({
   registrations,
   signIns,
