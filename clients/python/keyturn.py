@@ -30,9 +30,9 @@ On a terminal:
     headers=$(python3 keyturn.py token notes-script https://notes.example/mcp --dpop GET) &&
         echo "$headers" | curl -H @- https://notes.example/mcp
 
-Invariants: nothing but a hello is said to a broker that has not proved itself, and none of its words is
-repeated. A key file that exists is never replaced, and one that others can read is never used. No error and
-no `repr` holds a key or a token.
+Invariants: nothing but a hello or the request to pair is said to a broker that has not proved itself, and none
+of its words is repeated. A key file that exists is never replaced, and one that others can read is never used. No
+error and no `repr` holds a key or a token.
 """
 
 from __future__ import annotations
@@ -674,7 +674,7 @@ class Broker:
         challenge: Optional[Tuple[int, Optional[str]]] = None,
         operation: Optional[str] = None,
     ) -> Token:
-        """A token for a protected server: `resource` is its URL as the user knows it.
+        """A token for an MCP server: `resource` is its URL as the user knows it.
 
         With `interaction="allow"` the broker may ask the user and open the browser, and this waits up to
         `timeout` seconds (300) for them. `challenge`: the status (401 or 403) and the WWW-Authenticate header

@@ -25,7 +25,7 @@ export interface Trust {
   readonly isConfirmed: (url: string) => boolean;
 }
 
-/** RFC 4291 §2.4: all global unicast addresses that were ever assigned begin with these three bits. */
+/** IANA assigns global unicast addresses (RFC 4291 §2.4) only of those that begin with these three bits. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** True for an address of the public Internet: not private, shared, mapped, translated, local or reserved. */

@@ -1,11 +1,11 @@
 /**
  * The broker's clock. It is passed in, so that tests can set it.
  *
- * Invariant: there are two kinds of instants, both in milliseconds, and only this file converts between them.
+ * Invariant: there are two kinds of instants, both in milliseconds. `toWall` and `fromWall` convert between them.
  * A steady instant measures how long something lasts: lifetimes in memory, waits, retries. It goes on while the
  * machine sleeps, doesn't jump when somebody sets the clock, and never leaves the process.
  * A wall-clock instant outlives the process or reaches a user or another program (records, vault, audit log,
- * wire), or is one that the user read from a clock (`allow --until`).
+ * wire).
  */
 export interface Clock {
   /** A steady instant: only for durations. At the start it equals the wall clock, in milliseconds since 1970. */

@@ -20,7 +20,7 @@ export const exitCodes = {
   unreachable: 6,
   locked: 7,
   brokerUnreachable: 8,
-  /** `keyturn doctor` worked, and found something. No reason has this code. */
+  /** `keyturn doctor` or `keyturn setup` worked, and something is left to do. No reason has this code. */
   somethingFound: 9,
   interrupted: 130,
 } as const;
@@ -203,7 +203,7 @@ function shellQuoted(text: string, platform: Platform): string {
 }
 
 /**
- * An option with its value, which is always in quotation marks, as a name of an account or a list of scopes. A value
+ * An option with its value, as a name of an account or a list of scopes: in quotation marks, except on Windows. A value
  * that begins with a dash is behind `=`: without it, parsers take the value for an option.
  */
 export function shellOption(name: string, value: string, platform: Platform = ownPlatform()): string {

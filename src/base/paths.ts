@@ -27,7 +27,7 @@ export const appCommandFile = ({ state }: HomePaths): string => path.join(state,
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws `invalid_request` for a relative KEYTURN_HOME, and if there is no home folder. */
+/** Throws `invalid_request` for a relative KEYTURN_HOME or HOME, and if the user has no folder. */
 export function homePaths(env: Environment = process.env, platform = process.platform): HomePaths {
   const moved = env['KEYTURN_HOME'];
   if (moved) {

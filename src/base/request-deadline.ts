@@ -1,7 +1,7 @@
 /**
  * The deadline of one request: its signal aborts when the time is over or when the app is gone.
  *
- * Invariant: the two ends differ. If the client left (`interrupted`), its question is withdrawn. If the time ran out,
+ * Invariant: the two ends differ. If the app left (`interrupted`), its question is withdrawn. If the time ran out,
  * the question stays open, so that a late answer still counts. The timer starts when the signal is first read,
  * because most requests find their token in memory and never wait.
  */

@@ -1,7 +1,7 @@
 /**
- * The oldest Node that the libraries run on.
+ * Refuses a Node that lacks what the libraries need.
  *
- * Invariant: asks for what is missing and not for a version, since the MCP server runs where there is no Node.
+ * Invariant: asks for what is missing and not for a version, since the server roles run where there is no Node.
  */
 import { KeyturnError } from './errors.ts';
 

@@ -58,7 +58,7 @@ export interface BridgeOptions {
   readonly time?: Time;
 }
 
-/** Resolves when the client is gone and the server's session has ended. */
+/** Resolves when the client is gone and the server's session has ended, or could not be ended in time. */
 export async function runBridge(options: BridgeOptions): Promise<void> {
   await new Bridge(options).run();
 }
@@ -124,7 +124,7 @@ class Bridge {
     });
   }
 
-  /** The connection for tokens. Nobody starts a broker only to end a session. */
+  /** The connection for tokens. Kept, so that no broker is started only to end a session. */
   async #connect(): Promise<Connection> {
     this.#broker = await this.#options.connection();
     return this.#broker;

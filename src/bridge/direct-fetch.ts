@@ -77,7 +77,7 @@ function decoded(message: http.IncomingMessage): Readable {
       ? createBrotliDecompress()
       : coding === 'gzip' || coding === 'x-gzip' || coding === 'deflate'
         ? createUnzip()
-        : // Node has it from 22.15 on, and the bridge runs on an older one too.
+        : // Node has it from 22.15 and 23.8 on.
           coding === 'zstd' && 'createZstdDecompress' in zlib
           ? zlib.createZstdDecompress()
           : undefined;

@@ -3,7 +3,7 @@
  *
  * Invariant: trusts the bundled and the system's authorities, and those of NODE_EXTRA_CA_CERTS or else of the
  * broker's settings; checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. What the environment of the
- * entry says counts before what the broker says. Loopback never goes through a proxy.
+ * entry says counts before what the broker says. A connection to localhost never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';

@@ -143,7 +143,7 @@ export class Channel {
   }
 }
 
-/** Hints for refusals of an app that hasn't proved to be our broker: our words, not its. */
+/** Hints for refusals of a program that hasn't proved to be our broker: our words, not its. */
 const unprovenHints: Readonly<Record<string, string>> = {
   unpaired: 'The broker does not know this key. The key was kept; pair the app again.',
   locked:

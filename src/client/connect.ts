@@ -90,7 +90,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
     });
   const identity = readAppKeyFile(ownerKeyFile(paths));
   if (identity.appId !== ownerId)
-    throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
+    throw new KeyturnError('file_unreadable', "the owner's key file holds another app's key");
   try {
     // Commands start a broker themselves.
     return await openConnection({ identity, socket, waitsForRestart: false });

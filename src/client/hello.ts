@@ -1,8 +1,8 @@
 /**
  * The client's side of the handshake.
  *
- * Invariant: the client says nothing but its hello until the other end has proved K, under the
- * pinned broker's id. On any failure the key is kept: only a user starts a new pairing. A broker that
+ * Invariant: the client says nothing but its hello until the other end has proved that it holds the pairing's
+ * key, under the pinned broker's id. On any failure the key is kept: only a user starts a new pairing. A broker that
  * only took too long is never reported as one that can't be trusted.
  */
 import { constantTimeEqual } from '../base/constant-time.ts';

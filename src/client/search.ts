@@ -1,8 +1,8 @@
 /**
  * Looks for the broker of a home at each place where it may listen.
  *
- * Invariant: only the first place that a broker of this home recorded can be a strange one. Elsewhere another home's
- * broker may listen, which is passed over.
+ * Invariant: if a broker of this home recorded the first place, only what listens there can be strange. Elsewhere another
+ * home's broker may listen, which is passed over.
  */
 import { detailsOf, KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';

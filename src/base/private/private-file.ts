@@ -152,8 +152,8 @@ export function replaceFileAtOnce(file: string, content: string): void {
 }
 
 /**
- * Makes a file (0600), durably, that is whole once it is there. False if there is one already. Throws the system's
- * error.
+ * Makes a file (0600), durably, that is whole once it is there, if the file system has links. False if there is one
+ * already. Throws the system's error.
  */
 export function makeFileAtOnce(file: string, content: string): boolean {
   const draft = draftOf(file);

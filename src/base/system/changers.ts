@@ -9,12 +9,12 @@ import path from 'node:path';
 /** Who can change or replace the file, besides the administrator: each more easily than the one before. */
 export type Changer = 'you' | 'group' | 'others';
 
-const weakest = ['you', 'group', 'others'] as const;
+const allChangers = ['you', 'group', 'others'] as const;
 
 /** Who may write the file or a folder above it, besides root. A folder with the sticky bit lets nobody replace what isn't theirs. */
 export function changerOf(file: string): Changer | undefined {
   const changers = [file, ...foldersAbove(file)].flatMap((place) => changersOf(place));
-  return weakest.toReversed().find((changer) => changers.includes(changer));
+  return allChangers.toReversed().find((changer) => changers.includes(changer));
 }
 
 function foldersAbove(file: string): string[] {

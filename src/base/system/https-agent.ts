@@ -3,7 +3,7 @@
  * uses it for its own requests and for those that its proxies pass on.
  *
  * Invariant: TLS trusts Node's bundled authorities, the system's and those of the user's file. No option turns the
- * check off. A connection to loopback never goes through a proxy.
+ * check off. A connection to localhost never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';

@@ -20,6 +20,6 @@ const pattern = new RegExp(`^(?:${names.join('|')})$`, 'i');
 
 export const changesPrograms = (name: string): boolean => pattern.test(name.trim());
 
-/** What a connection goes through and trusts. The bridge ignores HTTP_PROXY alone: plain http is for this machine only. */
+/** What a connection goes through and trusts. The bridge ignores only HTTP_PROXY of it: plain http is for this machine. */
 export const changesConnections = (name: string): boolean =>
   /^(?:NODE_EXTRA_CA_CERTS|(?:HTTPS?|ALL|NO)_PROXY)$/i.test(name);

@@ -44,7 +44,7 @@ export function proxyOf(env: Environment): string | undefined {
 /** A proxy elsewhere would reach itself by these. Other loopback addresses go where the variables say, as with curl. */
 const localhost = new Set(['localhost', '127.0.0.1', '::1']);
 
-/** A list by the rules of NO_PROXY: names with all below them, addresses, CIDR blocks, each with a port or without. */
+/** A list by the rules of NO_PROXY: names with all below them, and addresses, with a port or without; CIDR blocks. */
 export class NoProxy {
   readonly #all: boolean;
   readonly #names: readonly (readonly [host: string, port: string])[];

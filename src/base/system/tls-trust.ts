@@ -1,5 +1,5 @@
 /**
- * Which authorities our TLS connections trust: the same for the broker, its proxies and the bridge.
+ * Which authorities our TLS connections trust: those of the broker, of its proxies and of the bridge.
  *
  * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  */

@@ -1,8 +1,8 @@
 /**
  * The calls of Windows that read and set owners and rights (advapi32.dll), by koffi.
  *
- * Invariant: no call throws for what the system refuses: the answer says so. Rights and users are text, in the
- * system's own notation (SDDL).
+ * Invariant: once loaded, no call throws for what the system refuses: the answer says so. Rights and users are text, in
+ * the system's own notation (SDDL).
  */
 
 /** <winnt.h>, <fileapi.h>, <sddl.h>, <accctrl.h>. */
@@ -120,7 +120,7 @@ function reading({ kernel, advapi, textAt }: Native): Pick<Security, 'ownerOf' |
   };
 }
 
-/** SDDL has names of two letters for some groups. Only one of them may own what an administrator makes. */
+/** SDDL has names of two letters for some. Of those, these two may own a folder of the home (access.ts). */
 function sidIn(owner: string | undefined): string | undefined {
   const sid = owner?.replace(/^O:/, '');
   return sid === 'BA' ? 'S-1-5-32-544' : sid === 'SY' ? 'S-1-5-18' : sid;

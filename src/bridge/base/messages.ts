@@ -1,7 +1,7 @@
 /**
  * JSON-RPC messages as the bridge sees them: which kind each is, and how an error is made.
  *
- * Invariant: looks only at the envelope. What a method means is known in `reissue.ts` and the files of the eras.
+ * Invariant: looks only at the envelope, and knows no method but `notifications/cancelled`.
  */
 import { fieldsOf, type Fields, idOf, ownId } from './json.ts';
 

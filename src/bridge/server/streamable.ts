@@ -19,7 +19,7 @@ import { type Ending, firstPause, keepListening, Pauses } from './listening.ts';
 import { encoded } from './param-headers.ts';
 import { ServerRefusal } from './refused.ts';
 
-/** How often in a row a stream is asked for in vain before its request ends: for some twenty seconds. */
+/** How often in a row a stream is asked for in vain before its request ends: for 13 s, if the server names no pause. */
 const maxTries = 8;
 
 /** The server answers a POST with the stream of the older transport. */

@@ -94,7 +94,7 @@ export class Upstream implements ServerPeer {
     }
   }
 
-  /** A handshake by the older transport, after the server refused it by the newer one. */
+  /** A handshake by the older transport. If it succeeds, later sessions use that transport too. */
   async older(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     this.#carrier = Older;
     try {

@@ -45,7 +45,7 @@ export interface FetchOptions {
    * it gave to the token. Asked for each request. No API key and no bound token goes there.
    */
   readonly alsoAt?: () => string | undefined;
-  /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3. A new DPoP nonce doesn't count. */
+  /** Most times a request is sent that a 401 or 403 refuses, 1 to 5. Default 3. Redirects and DPoP nonces don't count. */
   readonly maxAttempts?: number;
 }
 

@@ -29,7 +29,7 @@ export async function replayable(
   return plain(input, init) ?? read(new Request(input, init), init);
 }
 
-/** A URL as text, with a known type of body, needs no `Request`: to make one costs as much as asking the broker. */
+/** A POST of text with a known type needs no `Request`: to make one costs as much as asking the broker. */
 function plain(input: string | URL | Request, init: RequestInit): ReplayableRequest | undefined {
   const { method = 'GET', body, signal, redirect = 'follow' } = init;
   const headers = new Headers(init.headers);

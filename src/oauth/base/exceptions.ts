@@ -23,6 +23,6 @@ export function resourceParameter(
   resource: string,
   exceptions: Exceptions | undefined,
 ): { readonly resource?: string } {
-  // Breaks "the client MUST send the resource parameter" (Resource indicators 1).
+  // Breaks "the client MUST send the resource parameter" (MCP, Resource Parameter Implementation).
   return exceptions?.noResource === true ? {} : { resource };
 }

@@ -138,7 +138,7 @@ export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
-/** A gateway sends these when it got no response from the server. */
+/** A gateway sends these when it got no response from the server, or an invalid one. */
 const gatewayErrors: readonly number[] = [502, 504];
 
 /** A web page or a redirect instead of the answer, as where a network wants a sign-in first (RFC 6585 §6: 511). */

@@ -77,7 +77,7 @@ export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
 
-/** OpenID Connect Core §3.1.2.6, RFC 9470 §3: the user has to act at the server. Some answer a refresh so. */
+/** OpenID Connect Core §3.1.2.6, RFC 9470 §5: the user has to act at the server. Some answer a refresh so. */
 const wantingUser: ReadonlySet<string> = new Set([
   'interaction_required',
   'login_required',

@@ -9,7 +9,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 /** RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ). */
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** Characters of the scopes that a list shows of a grant: as many as the wire takes (ipc/wire/limits.ts). */
+/** Characters of the scopes that a list shows of a sign-in: as many as the wire takes (ipc/wire/limits.ts). */
 export const maxScopeLength = 4096;
 
 /** The distinct tokens of `text`, in order. Throws invalid_scope. */

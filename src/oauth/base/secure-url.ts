@@ -14,12 +14,12 @@ export interface UrlPolicy {
 
 /**
  * The URL, if it is secure. `what` names it in the refusal ("the token endpoint"). Throws insecure_url for any other
- * scheme, for credentials or a fragment in the URL, and for spaces, control characters and letters beyond ASCII (in a
- * URL an international name has its `xn--` form).
+ * scheme, for credentials or a fragment in the URL, and for single quotes, backslashes, spaces, control characters and
+ * letters beyond ASCII (in a URL an international name has its `xn--` form).
  */
 export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
   // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break. Then the text that we show, or compare
-  // as an issuer, would differ from the URL that we fetch. No quotation mark either: it may be in a command to paste.
+  // as an issuer, would differ from the URL that we fetch. No single quote either: it may be in a command to paste.
   if (!/^[\x21-\x7e]*$/.test(text) || /['\\]/.test(text))
     throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);

@@ -32,7 +32,7 @@ export const registrationSchema = z.object({
   registeredAt: z.number().int().nonnegative(),
   /** Milliseconds since 1970; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
-  /** As registered; absent if the user entered the client. */
+  /** As registered dynamically; absent for other clients. */
   grantTypes: z.array(z.string()).optional(),
   /** As registered: some servers refuse every other scope. Absent if no scope was registered. */
   scope: z.array(z.string()).optional(),

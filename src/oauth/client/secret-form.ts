@@ -36,7 +36,7 @@ export function formsAfter(client: OAuthClient, first: SecretForm, reply: HttpRe
 function usualForm(client: OAuthClient): SecretForm | undefined {
   const method = authMethod(client);
   if (method === 'client_secret_post') return post(client);
-  // The server registered no method and gave a secret all the same.
+  // The server registered the method "none" and gave a secret all the same.
   if (method === 'none' && client.clientSecret !== undefined) return { name: 'none', add: (sent) => sent };
   return method === 'client_secret_basic' ? basic(client, 'basic') : undefined;
 }

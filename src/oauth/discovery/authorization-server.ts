@@ -1,8 +1,8 @@
 /**
  * The metadata that an authorization server publishes (RFC 8414, OpenID Connect Discovery 1.0).
  *
- * Invariant: an `AuthorizationServer` is made only of metadata that states the expected issuer, has secure
- * endpoints, and offers PKCE with S256. The two exceptions are exceptions that the user set (exceptions.ts).
+ * Invariant: metadata makes an `AuthorizationServer` only if it states the expected issuer, has secure endpoints, and,
+ * with an authorization endpoint, offers PKCE with S256. The user may waive the first and the last (exceptions.ts).
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';

@@ -16,7 +16,7 @@ export interface BearerChallenge {
   readonly scope?: readonly string[];
   readonly error?: string;
   readonly errorDescription?: string;
-  /** Set if the header has a DPoP challenge and none for Bearer: the server takes only tokens that are bound to a DPoP key. */
+  /** Set if it has a DPoP challenge that takes our proofs and none for Bearer: tokens must be bound to a DPoP key. */
   readonly wantsBoundTokens?: true;
 }
 
@@ -230,7 +230,7 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
   if (bearers.length === 0 && !isNamed) return undefined;
   const resourceMetadata = parameters.get('resource_metadata') || undefined;
   const scope = readScope(parameters.get('scope') ?? '');
-  // RFC 9449 §7.1 (algs): without the list the server takes what every server takes.
+  // RFC 9449 §7.1 (algs): without the list we try our algorithm.
   const takesProofs = parameters.get('algs')?.split(' ').includes(proofAlgorithm) ?? true;
   return {
     resourceMetadata,

@@ -56,7 +56,7 @@ export async function discoverResource(
   };
 }
 
-/** By these statuses a server says that it read the probe, whose `ping` begins no session, and wanted no token. */
+/** By these statuses a server says that it read the probe and wanted no token. */
 const readStatuses: readonly number[] = [400, 406, 409, 415, 422];
 
 /** MCP, Error Handling: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */

@@ -39,8 +39,8 @@ export async function discoverEarlierRevision(
 }
 
 /**
- * Versioning 3: clients SHOULD send it during server metadata discovery, by the name that MCP servers read and by the
- * specification's neutral one. It is sent nowhere else, because servers with protected resource metadata follow a later
+ * MCP 2025-03-26, Server Metadata Discovery Headers: clients SHOULD send it, by the name that MCP servers read and by
+ * the name of the setting. It is sent nowhere else, because servers with protected resource metadata follow a later
  * revision than the one that it names.
  */
 function versionHeaders({ protocolVersion }: Http): Record<string, string> {
@@ -51,8 +51,8 @@ function versionHeaders({ protocolVersion }: Http): Record<string, string> {
 
 /**
  * MCP 2025-03-26, Fallbacks for Servers without Metadata Discovery, relative to the authorization base URL `base`. All
- * other rules stay: S256, state, resource, exact issuer. They aren't limited to the earlier revision: `issuer` may come
- * from protected resource metadata. `now`: steady, in ms.
+ * other rules stay: S256, state, resource, exact issuer. The defaults aren't limited to the earlier revision: `issuer` may
+ * come from protected resource metadata. `now`: steady, in ms.
  */
 export function defaultServer(
   { issuer, base }: { readonly issuer: string; readonly base: string },

@@ -22,7 +22,7 @@ export interface Probe {
 /** A probe, and the spelling of the endpoint that it is about. */
 export interface PlacedProbe extends Probe {
   readonly at: string;
-  /** The challenge is that of the POST, so another POST would bring nothing new. */
+  /** The one POST of a discovery was sent. */
   readonly isPosted: boolean;
   /** Why the POST brought no answer, if the GET was not answered with success. */
   readonly trouble?: KeyturnError;
@@ -211,7 +211,7 @@ function isSamePlace(one: string, other: string): boolean {
   return a === b;
 }
 
-/** Versioning 3: a 403 may contain the challenge too. With another status the header is ignored. */
+/** In the earlier revision a 403 may contain the challenge too. With another status the header is ignored. */
 function challengeOf(reply: HttpReply): BearerChallenge | undefined {
   return demandsAuthorization(reply.status) ? challengeIn(reply) : undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * The metadata that an MCP server publishes about itself (RFC 9728).
  *
- * Invariant: metadata is used only if its `resource` names the server that was asked, so that one server can't
- * make us fetch tokens for another.
+ * Invariant: metadata whose `resource` names another server than the one that was asked is never used, so that one
+ * server can't make us fetch tokens for another.
  */
 import { z } from 'zod';
 import { quoted, quotedUrl, RuleRefusal } from '../../base/errors.ts';

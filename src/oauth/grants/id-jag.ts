@@ -144,7 +144,7 @@ const claimsSchema = z.object({
 });
 
 /**
- * The tenant: the identity provider and the user that it names. `now`: milliseconds since 1970, by the provider's clock.
+ * The identity provider, and the user that it names. `now`: milliseconds since 1970, by the provider's clock.
  * Throws `token_invalid`.
  */
 function identityOf(

@@ -2,8 +2,8 @@
  * The errors for error responses of the token endpoint.
  *
  * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response without a
- * clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant. One that may be a refusal in the
- * server's own words becomes `UnclearRefusal`; the caller decides after several of them.
+ * clear refusal becomes `Unreachable`: it may be temporary, and never ends a sign-in. For a refresh, one that may be a
+ * refusal in the server's own words becomes `UnclearRefusal`; the caller decides after several of them.
  */
 import { detailsOf, KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
@@ -132,7 +132,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
 }
 
 /**
- * The error for a failed refresh. `isNarrowed`: the request named scopes, to get a narrower token. Then only an error
+ * The error for a failed refresh. `isNarrowed`: the request named scopes, as for a narrower token. Then only an error
  * that names the refresh token means that the refresh token is invalid; any other may be about the scope.
  */
 export function refreshFailure(

@@ -99,7 +99,7 @@ export interface GrantRequest extends OAuthClient {
   readonly dpopKey?: DpopKey | undefined;
 }
 
-/** A request that was sent; its response is checked against it. For a refresh, `scope` has the scopes granted before. */
+/** A request that was sent, to check its response. For a refresh without scopes, `scope` has those granted before. */
 export interface SentRequest extends GrantRequest, ExpectedAudience {
   /** Milliseconds, steady. */
   readonly requestedAt: number;
@@ -166,7 +166,7 @@ function requireHeaderSafe(fields: TokenFields, server: TokenServer): void {
   throw unusable(server, 'it has characters that no header can carry', 'RFC 6750 §2.1');
 }
 
-/** With a longer name, a list could not be read, and no other grant of it either. */
+/** With more characters, a list could not be read, nor any other sign-in in it. */
 function requireListable(scope: readonly string[], { server, subject }: SentRequest): void {
   const tooLong = (what: string, most: number, rule: string): RuleRefusal =>
     unusable(server, `its ${what} more than ${most} characters`, rule);
@@ -204,11 +204,11 @@ function lifetimeOf(
     // Some servers count milliseconds.
     return Math.floor(seconds > maxSeconds ? seconds / 1000 : seconds) - start;
   };
-  const issuedAt = until(claims?.iat, 0);
+  const iat = until(claims?.iat, 0);
   const ends = [statedLifetime(fields, server), until(fields.expires_at ?? fields.expires_on, now)];
   const byClaim = until(claims?.exp, now);
   // Ended before it came: the clocks differ more than the server's answers show. Then its own two instants decide.
-  ends.push(byClaim > 0 ? byClaim : until(claims?.exp, issuedAt));
+  ends.push(byClaim > 0 ? byClaim : until(claims?.exp, iat));
   const known = ends.filter((end, at) => end !== undefined && !Number.isNaN(end) && (at === 0 || end > 0));
   return Math.min(...known.map((end) => Math.min(end ?? Infinity, maxLifetime)), Infinity);
 }

@@ -98,7 +98,7 @@ function refreshWith(
   });
 }
 
-/** The same refusal counts as the first one, which says what the server wants. */
+/** If the second refusal may be about the scope too, the first one is the answer: it says what the server wants. */
 async function namingScope(request: RefreshRequest, first: TokenOutcome, http: Http): Promise<TokenOutcome> {
   const { wholeScope = [] } = request;
   if (wholeScope.length === 0) return first;
