@@ -1,7 +1,7 @@
 /**
  * A home in a temporary folder, with its broker.
  *
- * Invariant: everything runs from the build, and nothing of it is left after its scope (`await using`).
+ * Invariant: the broker runs from the build, and nothing of it is left after its scope (`await using`).
  */
 import type { SpawnChild } from '../src/base/system/child.ts';
 import type { ChildProcess } from 'node:child_process';
@@ -100,7 +100,7 @@ export class Home {
     await this.signIn(resources);
   }
 
-  /** And allows the resources. */
+  /** Signs in to these resources, and allows them. */
   async signIn(resources: readonly string[]): Promise<void> {
     const owner = await this.owner();
     for (const resource of resources) await owner.request('signIn.start', { resource, method: 'browser' });

@@ -1,7 +1,7 @@
 /**
  * The servers of the bench, in a process of their own: an authorization server that is as light as can be, so that what is
  * measured is who asks it, and the tests' protected server with tools, for the bridge. Prints where they are as one line of
- * JSON, and answers each further line with the number of refreshes so far.
+ * JSON, and answers whatever it gets on standard input with the number of refreshes so far.
  *
  * `/LIFE/DELAY` is an issuer whose access tokens live so many seconds, and whose refreshes take so many milliseconds; what is
  * below it are its protected servers.

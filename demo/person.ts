@@ -18,7 +18,7 @@ const questions = z.array(
 type Question = z.infer<typeof questions>[number];
 
 export interface Person {
-  /** Waits for the next question of this kind, answers it, and says how. */
+  /** Waits for the next question of this kind, and answers it. */
   answer(kind: 'allow' | 'pair'): Promise<void>;
 }
 

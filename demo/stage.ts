@@ -1,5 +1,5 @@
 /**
- * The demo's stage: real servers, a real daemon in a home of its own, and the `keyturn` command.
+ * The demo's stage: real servers, a real broker in a home of its own, and the `keyturn` command.
  *
  * Invariant: everything lies in one temporary folder and goes with it; the user's own home,
  * keychain and browser profile are never touched.
@@ -66,10 +66,10 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     NODE_EXTRA_CA_CERTS: caFile,
     ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
   };
-  // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
-  const daemon = spawn(process.execPath, [bin, 'broker', 'run'], { env, stdio: 'ignore', detached: true });
+  // A group of its own: an interrupt at the terminal reaches the demo, which then stops the broker in good order.
+  const broker = spawn(process.execPath, [bin, 'broker', 'run'], { env, stdio: 'ignore', detached: true });
   const keyturn = (...args: string[]) => runCommand(args, env);
-  await untilUp(keyturn, daemon);
+  await untilUp(keyturn, broker);
   return {
     servers,
     bound,
@@ -83,7 +83,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     keyturn,
     async close() {
       await keyturn('broker', 'stop');
-      await ended(daemon);
+      await ended(broker);
       await keyring?.end();
       await Promise.all([servers.close(), bound.close()]);
       await rm(folder, { recursive: true, force: true });
@@ -139,15 +139,18 @@ function runCommand(
   });
 }
 
-/** Looks for the daemon until it answers. A minute is for a machine that has much else to do; a daemon that ended is not waited for. */
-async function untilUp(keyturn: Stage['keyturn'], daemon: ChildProcess): Promise<void> {
+/**
+ * Looks for the broker until it answers. A minute is for a machine that has much else to do; a broker that ended is not
+ * waited for.
+ */
+async function untilUp(keyturn: Stage['keyturn'], broker: ChildProcess): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const status = await keyturn('status');
     if (status.code === 0) return;
-    const gone = daemon.exitCode ?? daemon.signalCode;
+    const gone = broker.exitCode ?? broker.signalCode;
     if (gone === null && Date.now() < deadline) continue;
     const what = gone === null ? 'did not come up within a minute' : `ended (${gone})`;
-    throw new Error(`The daemon ${what}. keyturn status: ${status.stderr.trim()}`);
+    throw new Error(`The broker ${what}. keyturn status: ${status.stderr.trim()}`);
   }
 }

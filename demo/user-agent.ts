@@ -35,7 +35,7 @@ export interface LoopbackAnswer {
   readonly page: string;
 }
 
-/** A whole sign-in takes seven requests; more than three times that is a loop. */
+/** A whole sign-in takes seven requests; nearly three times that is a loop. */
 const maxSteps = 20;
 
 /** What browsers say of a page in a tab. */

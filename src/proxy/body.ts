@@ -1,5 +1,5 @@
 /**
- * The body of a request, read whole: after a challenge it has to be sent again.
+ * The body of a request, read whole: after a challenge it may have to be sent again.
  *
  * Invariant: no more than `maxBody` bytes are kept of one request.
  */
@@ -11,7 +11,7 @@ import type { MessageId } from '../ipc/wire/json-rpc.ts';
 /** Bytes: more than any message of the protocol that servers are known to take. */
 const maxBody = 16 * 1024 * 1024;
 
-/** Undefined for a request without a body. Throws `HttpRefusal` where it is too long. */
+/** Undefined for a request without a body. Throws `HttpRefusal` for a body that is too long, and for one of a GET. */
 export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > maxBody) throw tooLong();
@@ -42,7 +42,7 @@ export async function restOf(request: IncomingMessage, patience: number): Promis
   clearTimeout(timer);
 }
 
-/** Bytes: a longer message carries data along, and is answered without its id. */
+/** Bytes: a longer message carries data along. A refusal of it doesn't have its id. */
 const maxParsed = 1024 * 1024;
 
 /** The id of the message, so that the client can tell which one was refused. */

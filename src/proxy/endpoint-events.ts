@@ -19,7 +19,7 @@ const lineEnds = /\r\n?|\n/g;
 
 const nothing = Buffer.alloc(0);
 
-/** The stream with other addresses. Throws as `readdress`, and `resource_mismatch` for an address without end. */
+/** The stream with other addresses. Throws as `readdress`, and `resource_mismatch` for an address that is too long. */
 export async function* readdressed(
   stream: AsyncIterable<Uint8Array>,
   readdress: (named: string) => string,
@@ -109,7 +109,7 @@ class Events {
     return whole;
   }
 
-  /** What is kept of a line that isn't whole: all, unless it passes already. */
+  /** What is kept of a line that isn't whole: all, or of one that is longer than any address the beginning. */
   #beginningOf(part: Buffer): Buffer {
     const line = this.#line.byteLength === 0 ? part : Buffer.concat([this.#line, part]);
     return Buffer.from(line.byteLength > maxAddress ? line.subarray(0, maxName) : line);

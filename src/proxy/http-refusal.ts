@@ -24,7 +24,7 @@ export class HttpRefusal extends KeyturnError {
   }
 }
 
-/** Reasons that aren't the upstream's or ours. 503: it may pass once the user acted, or the broker is back. */
+/** Reasons that don't concern the servers behind. 503: it may pass once the user acted, or the broker is back. */
 const statuses: Partial<Record<Reason, number>> = {
   invalid_request: 400,
   not_found: 404,

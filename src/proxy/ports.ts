@@ -36,7 +36,7 @@ export class Ports {
     void this.#parts.programs.keep(entries);
   }
 
-  /** Tries the ports again that another program had. */
+  /** Tries the ports again that could not be opened. */
   retry(): void {
     for (const entry of this.#closed.values()) void this.#open(entry);
   }

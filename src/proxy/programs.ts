@@ -1,5 +1,5 @@
 /**
- * The proxies as apps, each with one connection to the broker, whatever programs use its address.
+ * The proxies as apps, each with one connection to the broker, whatever connects to its address.
  *
  * Invariant: a request asks for tokens under the identity that the broker gave for its proxy.
  */
@@ -49,7 +49,7 @@ export interface Program {
   readonly close: () => void;
 }
 
-/** Connections to servers, and how many programs use them. */
+/** Connections to servers, and how many proxies' apps use them. */
 interface SharedAgent {
   readonly dispatcher: Dispatcher;
   programs: number;
@@ -75,9 +75,9 @@ export class Programs {
     return program;
   }
 
-  /** The permission of this client ended, and so does what it has open. */
+  /** The permission of this app ended, and so does what it has open. */
   async cut(appId: string): Promise<void> {
-    // One that is still being admitted keeps none of the others.
+    // One that is still being admitted delays none of the others.
     await Promise.all(
       [...this.#admitted.values()].map(async (program) => {
         const found = await program.catch(() => undefined);
@@ -86,7 +86,7 @@ export class Programs {
     );
   }
 
-  /** Ends what this client has open; it is admitted again at its next request. */
+  /** Ends what this app has open; it is admitted again at its next request. */
   async forget(appId: string): Promise<void> {
     await this.#closeIf((program) => program.appId === appId);
   }
@@ -154,7 +154,7 @@ export class Programs {
   }
 }
 
-/** Asks once more if a permission ended meanwhile: the answer may be older than that end. */
+/** Asks again as long as the permission ended meanwhile: the answer may be older than that end. */
 async function current<T>(open: OpenAnswers, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     const { cuts } = open;

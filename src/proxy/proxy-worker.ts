@@ -17,7 +17,7 @@ import type { Admission, ProxyEntry, ProxyOrder, ProxyReport } from './messages.
 import { Ports } from './ports.ts';
 import { Programs } from './programs.ts';
 
-/** Milliseconds between two tries for a port that another program has. */
+/** Milliseconds between two tries for a port that could not be opened. */
 const period = 5000;
 
 const waiting = new Map<number, PromiseWithResolvers<Admission>>();

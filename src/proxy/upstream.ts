@@ -48,7 +48,7 @@ export interface ForwardedRequest {
   readonly leaving: () => void;
 }
 
-/** Throws the broker's refusals and `mcp_server_unreachable`. */
+/** Throws the broker's refusals, `mcp_server_unreachable`, and what `refusalIn` makes of the answer. */
 export async function askServer(
   destination: Destination,
   { request, query, body, signal, leaving }: ForwardedRequest,

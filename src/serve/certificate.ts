@@ -14,7 +14,7 @@ export interface Certificates {
   readonly cert: string;
 }
 
-/** A world is started for a trial or a test run; nobody keeps one longer than a week. */
+/** A week: longer than a trial or a test run. In a folder that stays, kept-certificate.ts makes new ones in time. */
 const validForMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Clocks that were set back a little since must not call the certificate "not yet valid". */

@@ -1,8 +1,8 @@
 /**
  * The certificate of `keyturn dev-server` in a folder that stays.
  *
- * Invariant: a client that trusts the authority needs no new one until it expires. The server's key is readable by the
- * user only, and nothing is read from or written into a folder that another user owns or may write in.
+ * Invariant: a client that trusts the authority needs no new one until a day before it expires. The server's key is
+ * readable by the user only, and nothing is read from or written into a folder that another user owns or may write in.
  */
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -139,14 +139,13 @@ async function serveThirdParty(listener: TlsListener, behind: TlsListener, parts
     fetch,
     onEvent: (event) => onEvent({ server: 'upstream', event }),
   });
-  const { clientId, clientSecret } = upstream;
   const flow = await thirdPartyServer({
     ...sharedOptions(listener, parts),
     resource: notesOf(resource),
     upstream: {
       issuer: upstream.issuer,
-      clientId,
-      clientSecret,
+      clientId: upstream.clientId,
+      clientSecret: upstream.clientSecret,
       resource: upstream.resource,
       scopes: upstreamScopes,
       extraScopes: ['openid', 'offline_access'],

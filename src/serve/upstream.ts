@@ -56,6 +56,7 @@ export async function serveUpstream(
     accounts: developmentLogin(accounts),
     storage,
     clients: [{ ...client, name: 'The notebook', redirectUris: [redirectUri] }],
+    clientDocuments: 'none',
     onEvent,
   });
   const guard = protectedServer({

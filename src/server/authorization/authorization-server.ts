@@ -270,7 +270,10 @@ const isExact = (path: string): boolean => /^\/[a-z._-]+(?:\/[^/?]+)*(?:\?|$)/.t
 
 const secretSchema = z.object({ cookies: z.string(), forms: z.string() });
 
-/** Secrets of the pages. They outlive a restart, so that a user in the middle of a sign-in can go on. */
+/**
+ * Secrets of the pages, and for the successors of refresh tokens. They outlive a restart, so that a user in the middle
+ * of a sign-in can go on.
+ */
 async function kept(storage: Storage): Promise<z.infer<typeof secretSchema>> {
   // Another process on the same storage may start at the same time: the first one's count.
   await storage.add('Secret', 'pages', { payload: { cookies: secret(), forms: secret() } });

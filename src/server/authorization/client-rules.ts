@@ -2,8 +2,8 @@
  * What oidc-provider is told of clients: those that the operator entered, how one shows who it is, and what a
  * registration or a metadata document may say.
  *
- * Invariant: what needs no user is for entered clients only. A client's keys here are public ones. Each rule counts
- * however the client became known.
+ * Invariant: the client credentials grant is for entered clients only. A client's keys here are public ones. Each rule
+ * counts however the client became known.
  */
 import { hasVisible } from '../../base/text/visible.ts';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
@@ -72,7 +72,7 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     throw new errors.InvalidClientMetadata('client_name must have a visible character');
   // RFC 7591 §2 lets a server leave it out. The user consents to each scope, and a step-up must stay possible.
   delete metadata.scope;
-  // What needs no user is for clients that the operator entered.
+  // The client credentials grant is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);
   if (!isEntered && !grants.every((grant) => grantTypes.includes(grant)))
     throw new errors.InvalidClientMetadata(`grant_types must be of: ${grantTypes.slice(0, 2).join(', ')}`);

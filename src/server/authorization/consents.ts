@@ -1,7 +1,7 @@
 /**
  * What people have allowed apps, so that they aren't asked the same again.
  *
- * Invariant: a remembered yes covers the same account, client, redirect host and resource, the scopes that the page
+ * Invariant: a remembered yes covers the same account, client, redirect host and resource, the scopes that its pages
  * showed or fewer, and a client that still calls itself so and has the same redirects. Whatever is wider is asked. It
  * never covers a redirect to the user's own machine, where any program could pose as the app (RFC 8252 §8.6).
  */

@@ -3,7 +3,7 @@
  *
  * Invariant: nothing is forwarded, and no answer of the other server is looked at, before a user allowed this very
  * authorization in this very browser (MCP, Confused Deputy Problem). The browser shows that by a cookie
- * that no other host can set. A consent serves one authorization.
+ * that no other host can set (over https). A consent serves one authorization.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -92,7 +92,7 @@ async function leaveOtherAccount({ provider, interaction }: Step, account: strin
   await kept.save(kept.exp - Math.floor(Date.now() / 1000));
 }
 
-/** What this browser answered; undefined: nothing. */
+/** What was written down when this browser got the page, or answered it; undefined: it got none. */
 async function consentOf(step: Step) {
   const cookie = cookieOf(step);
   const parsed = consentSchema.safeParse((await step.storage.get(kind, step.interaction.uid))?.payload);

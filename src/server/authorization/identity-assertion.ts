@@ -46,7 +46,7 @@ export interface AssertionParts {
   readonly errors: OidcProvider['errors'];
 }
 
-/** Adds the grant to the provider. */
+/** Adds the grant to oidc-provider. Elsewhere here, the provider is who signs the assertions. */
 export function acceptAssertions(provider: Provider, parts: AssertionParts): void {
   const { settings, errors } = parts;
   const verifiers = settings.assertionProviders.map((each) => verifierOf(each, parts));

@@ -216,7 +216,7 @@ export function tellEvents(provider: Provider, { onEvent, resources }: Settings)
   const refused = ({ oidc }: KoaContextWithOIDC, cause: Refused): void => {
     const { error } = cause;
     const clientId = oidc.client?.clientId ?? oidc.params?.['client_id'];
-    // Of a sign-in that was forwarded: what the other server said, for the operator alone.
+    // Of a sign-in that failed: why, for the operator alone.
     const told = oidc.entities.Interaction?.result?.['problem'];
     const problem =
       told ??

@@ -18,7 +18,7 @@ import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
 import type { Accounts } from './accounts/accounts.ts';
 
-/** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */
+/** Seconds. RFC 6749 §4.1.2 recommends ten minutes at most; the exchange follows at once. */
 const codeLifetime = 60;
 
 /** Seconds that a user has for the pages. */
@@ -180,7 +180,7 @@ function features({ settings, errors }: ProviderParts): NonNullable<Configuratio
       useGrantedResource: () => true,
       getResourceServerInfo: (_ctx, uri, client) => {
         const known = resources.find(({ resource }) => resource === uri);
-        // RFC 8707 §2. Compared as it was sent, byte for byte.
+        // RFC 8707 §2. Compared byte for byte: `oneSpelling` replaced other spellings before.
         if (!known) throw new errors.InvalidTarget();
         return resourceServerOf(known, settings, client.clientId);
       },

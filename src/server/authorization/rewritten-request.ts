@@ -1,9 +1,9 @@
 /**
- * Requests in the forms that clients really send, rewritten to the one that oidc-provider takes: registrations that
- * ask for more than is offered, a `resource` in another spelling or twice, forms as JSON.
+ * Requests in the forms that clients really send, rewritten to the one that oidc-provider takes: registrations that ask
+ * for more than is offered, a `resource` in another spelling or twice, forms as JSON.
  *
- * Invariant: a value is only rewritten to another that means the same, or left out. What can't be read goes on as it
- * came, and the provider refuses it.
+ * Invariant: a value is only rewritten to another that means the same here, shortened, filled in by its default, or
+ * left out. What can't be read goes on as it came, and the provider refuses it.
  */
 import { IncomingMessage } from 'node:http';
 import { z } from 'zod';

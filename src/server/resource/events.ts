@@ -1,8 +1,9 @@
 /**
- * What a protected server tells its operator: each request that passed or was refused, each outage, and each fault.
+ * What a protected server tells its operator: each request that passed or was refused, except for metadata, each
+ * outage, and each fault.
  *
- * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is
- * bounded and printable.
+ * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is bounded
+ * and printable.
  */
 import { quoted } from '../../base/errors.ts';
 import { shownFault } from './base/fault.ts';

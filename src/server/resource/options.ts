@@ -88,7 +88,7 @@ export interface ProtectedServerOptions {
   readonly origins?: Origins;
   /** Asked at each request, after the token passed: for sessions that end before their tokens. */
   readonly checkSession?: (token: VerifiedToken) => SessionState | Promise<SessionState>;
-  /** Called for each request and each outage. What it throws is ignored. */
+  /** Called for each request except for metadata, each outage and each fault. What it throws is ignored. */
   readonly onEvent?: (event: ServerEvent) => void;
   /** Bytes of the largest body that is read here; 4 MiB unless given. */
   readonly maxBodyBytes?: number;

@@ -1,8 +1,9 @@
 /**
  * A protected server: the checks of one request, in order.
  *
- * Invariant: nothing of a request is processed before its token passed (MCP, Token Handling), and a check that
- * can't be made is never a pass. A request that asks for more than metadata ends in one event, `granted` or `refused`.
+ * Invariant: nothing of a request is processed before its token passed (MCP, Token Handling), and a check that can't be
+ * made is never a pass. The check of a request ends in one event, `granted` or `refused`, unless it is for metadata or
+ * a preflight request.
  */
 import { quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';

@@ -66,7 +66,7 @@ export class Ending {
     return this.#try(id);
   }
 
-  /** Revokes tokens that came for a session which has ended meanwhile. */
+  /** Revokes tokens without a session: it ended meanwhile, or never began (`unbound`). */
   async drop(id: string, tokens: UpstreamTokens): Promise<void> {
     const item = `${id}.${randomUUID()}`;
     await this.#note(item, id, tokens);

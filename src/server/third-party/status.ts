@@ -68,7 +68,7 @@ export class SessionStatus {
     return (await this.standing(id)).state;
   }
 
-  /** The session of a token that `check` found valid, with an upstream token that can be used. */
+  /** How a session stands; a valid one has an upstream token that can be used. */
   async standing(id: string): Promise<Standing> {
     const { sessions, ending } = this.#parts;
     const session = await sessions.get(id);
@@ -99,7 +99,7 @@ export class SessionStatus {
   async #upstreamStanding(id: string, session: Session): Promise<Standing> {
     const { times } = this.#parts;
     const now = this.#seconds();
-    // No introspection is older than this, whether the upstream offers it or not.
+    // Until then nothing is asked, whether the upstream offers introspection or not.
     if (isFresh(session, now) && now < session.checkedAt + times.status) return { state: 'valid', session };
     const known = this.#flights.get(id);
     if (known) return known;

@@ -29,7 +29,7 @@ export const startedSchema = z.object({
 
 export type StartedSignIn = z.infer<typeof startedSchema>;
 
-interface OnServerMessage {
+interface Heard {
   answer: unknown;
 }
 
@@ -62,7 +62,7 @@ export class UpstreamServer {
   readonly #configuration: UpstreamConfiguration;
   readonly #now: () => number;
   /** What the upstream answered to the request for tokens that runs here. */
-  readonly #heard = new AsyncLocalStorage<OnServerMessage>();
+  readonly #heard = new AsyncLocalStorage<Heard>();
 
   constructor(upstream: Upstream, now: () => number) {
     const { issuer, clientId, clientSecret, authorities, form } = upstream;
@@ -110,8 +110,8 @@ export class UpstreamServer {
   }
 
   /**
-   * `answer`: the redirect URI with the parameters that came to it. `drop` gets tokens of ours that can't be used after
-   * all; those of another client are left alone.
+   * `answer`: the redirect URI with the parameters that came to it. `drop` gets tokens for this server that can't be
+   * used after all; those of another client are left alone.
    */
   async finish(
     answer: URL,
@@ -174,7 +174,7 @@ export class UpstreamServer {
    * `drop` gets them; those of another client are left alone.
    */
   async #dropping<T>(drop: (tokens: UpstreamTokens) => Promise<void>, ask: () => Promise<T>): Promise<T> {
-    const heard: OnServerMessage = { answer: undefined };
+    const heard: Heard = { answer: undefined };
     try {
       return await this.#heard.run(heard, ask);
     } catch (error) {

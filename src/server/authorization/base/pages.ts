@@ -157,8 +157,8 @@ function formStart({ action, formToken: [name, value] }: Form): string {
 
 /**
  * "Allow" takes no press of the pointer for a moment after the page appeared, and after the pointer came onto the page:
- * another page can get a user to click twice, and uncover this one in between. It stands still meanwhile, so it
- * counts also for people who want little motion; the keyboard waits for nothing. A finger is never on the page before
+ * another page can get a user to click twice, and uncover this one in between. The animation moves nothing, so it
+ * runs also for people who want little motion; the keyboard waits for nothing. A finger is never on the page before
  * it presses. Another animation name restarts the wait when the pointer comes.
  */
 const heldAllow = `@keyframes shown{from,to{pointer-events:none}}@keyframes entered{from,to{pointer-events:none}}button[value=allow]{animation:shown .7s}@media(hover:hover){html:hover button[value=allow]{animation-name:entered}}`;

@@ -53,8 +53,8 @@ interface GuardedFetchOptions {
 }
 
 /**
- * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
- * this machine may reach.
+ * The fetch for everything that a client or its metadata names. `issuer`: only if it is on this machine, addresses on
+ * this machine are reached.
  */
 export function guardedFetch(issuer: string, { authorities, named, now }: GuardedFetchOptions): GuardedFetch {
   const names = nameServer();

@@ -2,7 +2,7 @@
  * How long the registration of a client is kept that nobody entered.
  *
  * Invariant: anybody may register, so each registration has an end. One that leads to tokens is kept from one use to the
- * next, and one that never does is gone after a day, with the token that manages it.
+ * next, and one that never does is gone a day after its last change, with the token that manages it.
  */
 import type { Storage } from '../../storage/storage.ts';
 

@@ -43,7 +43,7 @@ export function offeredRegistration(asked: Readonly<Members>): Members {
   return members;
 }
 
-/** Leaves out elements of a list, but never the last. */
+/** Leaves out elements of a list, unless none would be left. */
 function keep(members: Members, name: string, isOffered: (element: unknown) => boolean): void {
   const { [name]: asked } = members;
   if (!Array.isArray(asked)) return;

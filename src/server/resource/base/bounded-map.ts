@@ -37,7 +37,7 @@ export class BoundedMap<V> {
     this.#entries.delete(key);
   }
 
-  /** Entries of one kind end in the order in which they came, so the first that has not ended is the last to look at. */
+  /** Most entries end in the order in which they came, so the first that has not ended is the last to look at. */
   #dropEnded(): void {
     const now = this.#now();
     for (const [key, { until }] of this.#entries) {

@@ -15,7 +15,7 @@ const stated: readonly RegExp[] = [
   /([?#])[^\s"')]+/g,
 ];
 
-/** In a sentence, a long word with a digit may be a code, a token or a key. A code such as AADSTS7000215 is none. */
+/** In a sentence, a long word with a digit may be a token or a key. An error code such as AADSTS7000215 is none. */
 export function shownWords(text: string): string {
   const anonymous = text.replaceAll(/\S+/g, withoutUserinfo);
   const withheld = stated

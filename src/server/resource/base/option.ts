@@ -1,7 +1,7 @@
 /**
  * What is said of an option that can't be used.
  *
- * Invariant: the message names the option and what to write. It repeats no value, since a value may be a secret.
+ * Invariant: the message names the option and what to write. It repeats no value that may be a secret.
  */
 import { z } from 'zod';
 import { KeyturnError } from '../../../base/errors.ts';

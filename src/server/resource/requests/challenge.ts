@@ -1,8 +1,9 @@
 /**
  * The answer to a request that goes no further, with its WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1, RFC 9449 §7.1).
  *
- * Invariant: it says what the table of refusals says, and repeats nothing of the request. Every value of the header is a
- * well-formed quoted-string. The Bearer challenge is first, since some clients read no further.
+ * Invariant: it says what the table of refusals says, and repeats nothing of the request but a message's id and the
+ * origin. Every value of the header is a well-formed quoted-string. The Bearer challenge, if there is one, is first,
+ * since some clients read no further.
  */
 import { formatScope } from '../../../oauth/base/scope.ts';
 import type { Answer, IncomingRequest } from '../base/incoming.ts';

@@ -7,7 +7,7 @@ import { BoundedMap } from '../base/bounded-map.ts';
 
 export interface Limit {
   readonly requests: number;
-  /** In which so many requests are allowed; also the length of the longest burst. */
+  /** In which so many requests are allowed, even all at once. */
   readonly seconds: number;
 }
 

@@ -2,7 +2,8 @@
  * Over what a request came: whether it was encrypted, and from which address.
  *
  * Invariant: X-Forwarded-* and Forwarded (RFC 7239) are read only on a connection of a trusted proxy, and ignored from
- * anybody else. Plain http is served only if the resource itself is a loopback URL, and only to this machine.
+ * anybody else. Plain http is served only if the resource itself is a loopback URL, and only to this machine, or
+ * to an address that isn't known.
  */
 import { isThisMachine } from '../../../base/text/this-machine.ts';
 import { isAmong, limitKey, plainAddress } from '../base/address.ts';

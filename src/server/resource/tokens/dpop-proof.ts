@@ -1,5 +1,5 @@
 /**
- * One DPoP proof: the checks of RFC 9449 §4.3, in its order.
+ * One DPoP proof: the checks of RFC 9449 §4.3.
  *
  * Invariant: a proof counts for one method, one URL, one token and one key, and for a minute. The URL is that of the
  * configured resource, never what a Host header says.

@@ -65,7 +65,7 @@ interface Preset {
   readonly isAccessToken?: (claims: Claims) => boolean;
 }
 
-/** ID tokens have no `azp` at these issuers, and access tokens always have the claim that is named. */
+/** At Entra ID, Okta and Auth0 access tokens always have the claims that are named, and ID tokens don't. */
 const presets: Readonly<Record<IssuerPreset, Preset>> = {
   // "Access token claims reference" of the Microsoft identity platform: scp is of a user, roles of an app alone.
   entra: {

@@ -2,8 +2,8 @@
  * Signed access tokens (RFC 9068, and what other issuers send): the checks of one token, in order.
  *
  * Invariant: the algorithm comes from a list of asymmetric ones, the key from the key set of the issuer that the token
- * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read. A token of
- * an issuer that only a function knows costs at most a few fetches a minute.
+ * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read. Fetches for
+ * issuers that only a function knows are bounded (trusted-issuers.ts).
  */
 import { compactVerify, decodeProtectedHeader, errors } from 'jose';
 import type { CryptoKey, ProtectedHeaderParameters } from 'jose';

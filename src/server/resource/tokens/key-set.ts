@@ -3,8 +3,8 @@
  * for a while when the issuer can't be reached.
  *
  * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set
- * is fetched at most once in 30 seconds, or once in five seconds while that fails. When the last good keys are
- * older than `outageSeconds`, nothing passes.
+ * is fetched at most once in 30 seconds, or once in five seconds while that fails. When the last good keys
+ * should have been renewed more than `outageSeconds` ago, nothing passes.
  */
 import { createLocalJWKSet, errors, type CryptoKey, type JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ export interface KeySetSettings {
   readonly onOutage: (outage: Outage) => void;
 }
 
-/** Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this. */
+/** Ten minutes, in ms: while the issuer can be reached, a withdrawn key counts no longer, whatever the headers say. */
 const maxAge = 10 * 60 * 1000;
 /** A minute, in ms, whatever the headers say: else each request would fetch the keys. */
 const minAge = 60 * 1000;

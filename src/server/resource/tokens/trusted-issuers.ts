@@ -2,7 +2,8 @@
  * The issuers whose signed tokens are valid here: each with its keys and the shape of its tokens.
  *
  * Invariant: an issuer is trusted only if the configuration names it, or its function answers for it. Nothing is
- * fetched for any other. Issuers that only the function knows are bounded in number, and new ones in a minute.
+ * fetched for any other. Issuers that only the function knows (tenants) are bounded in number, and new ones in a
+ * minute.
  */
 import { z } from 'zod';
 import { requireIssuer } from '../../../oauth/discovery/authorization-server.ts';
