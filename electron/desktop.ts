@@ -106,7 +106,7 @@ function claimInstance(paths: HomePaths): boolean {
   return false;
 }
 
-/** What each system has to be told of this app before it is ready. */
+/** What Windows has to be told of this app before it is ready. */
 function setAppId(): void {
   // From a clone it would put Electron into the start menu.
   if (process.platform !== 'win32' || !app.isPackaged) return;

@@ -57,8 +57,7 @@ const plainText = {
 const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
 
 /**
- * What every `keyturn token` loads, in one file: a cold process pays for each file. None of it imports a package, which
- * test/package.test.ts checks.
+ * What every `keyturn token` loads, in one file: a cold process pays for each file. None of it imports a package.
  */
 const lean = [
   'base/{abort,errors,paths,runtime,system-error}',

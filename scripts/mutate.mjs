@@ -1,7 +1,7 @@
 // Changes source files in many small ways, a mutant each, and shows which ones no test notices:
 //   npm run mutate -- src/oauth/discovery/challenge.ts[:FIRST-LAST] [test/oauth/discovery/challenge.test.ts]
 //
-// Without a test file it runs those that are named after the source: here test/oauth/discovery/challenge*.test.ts.
+// Without a test file it runs those that are named after the source: here challenge.test.ts and challenge-*.test.ts.
 // The first run installs Stryker in test/mutation. Mutants are in a copy of the project, which is removed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';

@@ -79,7 +79,7 @@ async function draw(
       if (channel === 'card.fit') height = cardFit.parse(params).height;
       return answer(channel, params);
     };
-  // A page for each: its clock begins at the desk's own moment.
+  // A page for each: its clock begins at the state's own moment.
   const { page, complaints, show, resize } = await openStatePage(context, { scheme }, listen);
   await show(state);
   const first = isCardState(state) ? card : main;

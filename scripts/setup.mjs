@@ -2,9 +2,10 @@
 //   node scripts/setup.mjs [--for-tests] [--run SCRIPT [ARGUMENT]...]
 //   node scripts/setup.mjs --print-packages    names what the tests need of Debian, and does nothing
 //
-// Plain JavaScript for any Node from 20 on, and nothing but Node's own modules: it runs before there
+// Plain JavaScript for any Node from 20.11 on, and nothing but Node's own modules: it runs before there
 // is anything else. Does each step only if it is not done already, and says in one line what it does.
-// Downloads nothing but packages of the npm registry and, for tests as root, of Debian.
+// On Linux it downloads nothing but packages of the npm registry and, for tests as root, of Debian. Elsewhere keytar's own
+// installation fetches what it needs.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ import process from 'node:process';
 const root = path.join(import.meta.dirname, '..');
 const modules = path.join(root, 'node_modules');
 
-/** What the tests need of Debian, and the command that shows whether it is there. */
+/** What the tests need of Debian. */
 const debianPackages = [
   'libsecret-1-dev',
   'g++',

@@ -10,7 +10,7 @@
  */
 import { IntlMessageFormat } from 'intl-messageformat';
 
-/** In a branch of a plural there are several words, or a `#`: a test compares this rule with the library's. */
+/** In a branch of a plural there are several words, or a `#`. */
 type Name<T extends string> = T extends '' | `${string}${' ' | '#' | '{' | '…'}${string}` ? never : T;
 
 /** What follows a `{`: the argument as `[name, type]`, if it is one. */
@@ -52,7 +52,7 @@ export type Bound<T> = T extends string
     : Message<T>
   : { readonly [K in keyof T]: Bound<T[K]> };
 
-/** What another language has to say: every message of `T`, and no more. That the arguments are the same is tested. */
+/** What another language has to say: every message of `T`, and no more. Its arguments are not compared with those of `T`. */
 export type Translation<T> = T extends string ? string : { readonly [K in keyof T]: Translation<T[K]> };
 
 /** `locale`: by its rules plurals are chosen and numbers are written. */

@@ -1,8 +1,7 @@
 /**
  * What the tray and the notifications show: open questions, servers, and what keeps tokens back.
  *
- * Invariant: read from the broker's own answers, which hold no secret; the last summary is kept only to compare it
- * with the next.
+ * Invariant: read from the broker's own answers, which hold no secret. Only the state of the network is the system's.
  */
 import type * as z from 'zod';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
@@ -21,7 +20,7 @@ export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>
 /** By us, by the system's keyring, or because nobody has chosen a passphrase yet. */
 const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked']);
 
-/** States without a lock in which the vault gives no tokens, as the window's banner says. */
+/** The other states that the window's banner speaks of: the vault fails, or waits for the keychain. */
 const failedStates: ReadonlySet<string> = new Set(['waiting', 'absent', 'crashed', 'full', 'damaged']);
 
 export interface Summary {
@@ -29,7 +28,7 @@ export interface Summary {
   /** Without those that were revoked. */
   readonly servers: readonly Server[];
   readonly isLocked: boolean;
-  /** The vault can't be used, and no lock is the reason. */
+  /** The vault fails, or waits for the keychain. */
   readonly isVaultFailed: boolean;
   /** All access is paused. */
   readonly pause?: Pause | undefined;

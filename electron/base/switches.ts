@@ -1,14 +1,14 @@
 /**
  * The command-line switches that the app starts with.
  *
- * Invariant: only switches of the list below, whatever the fuses are. Chromium obeys hundreds of others,
+ * Invariant: only switches of the list below, and Windows' own, whatever the fuses are. Chromium obeys hundreds of others,
  * and some open the app to the program that set them: remote-debugging-port, js-flags, no-sandbox,
  * ignore-certificate-errors, host-resolver-rules, load-extension. What a launcher appends counts too.
  */
 
 /** Without the dashes. */
 const allowed: ReadonlySet<string> = new Set([
-  // Ours: started at login, so no window is opened.
+  // Ours: started at login, so no window is opened unless the user wants one then.
   'hidden',
   // How the window gets to the screen, and in which size: desktops and their launchers set these.
   'ozone-platform',

@@ -33,7 +33,7 @@ export function refusedSwitches(given: readonly string[]): string {
   return given.includes('--no-sandbox') ? `${said} ${words().noSandbox}` : said;
 }
 
-/** A server by the address that the user typed. */
+/** A server, a sign-in provider or a page by its address, without `https://`. */
 export function serverName(url: string): string {
   return quotedName(url.replace(/^https:\/\//, ''));
 }
@@ -121,7 +121,7 @@ function activityOf({ event, outcome = 'ok', app: client, endpoint = '' }: Row):
     case 'refused':
       return activity.refused(names);
     case 'signIn':
-      return outcome === 'ok' ? activity.signedIn({ server: names.server }) : undefined;
+      return activity.signedIn({ server: names.server });
     case 'pause':
       if (outcome === 'resumed') return activity.resumed;
       return outcome === 'over' ? activity.pauseEnded : activity.paused;

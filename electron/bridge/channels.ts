@@ -12,7 +12,7 @@ import { maxLength } from '../../src/ipc/wire/limits.ts';
 
 const empty = z.object({});
 
-/** An id as ipc/protocol/methods.ts has them; the main process asks the broker whether there is such a thing. */
+/** An id; the main process asks the broker whether there is such a thing. */
 const id = z.string().min(1).max(128);
 
 /**
@@ -34,7 +34,7 @@ const shownProxy = proxy.omit({ url: true });
 const lookedAt = z.object({
   /** Names this look: `setup.apply` takes entries of the last one only. */
   look: z.string(),
-  /** How often `keyturn setup` changed something that can be put back. */
+  /** How many runs, of `keyturn setup` or of a window, can be put back. */
   runs: z.int().nonnegative(),
   /** What the entries would start. Absent: no `keyturn` is installed, and nothing was looked at. */
   command: z.string().optional(),
@@ -86,7 +86,7 @@ const undone = z.object({
 
 const preferences = z.object({
   openAtLogin: z.boolean(),
-  /** Show a notification for a question or a failed refresh. */
+  /** Show a notification for a question, or if a server needs a new sign-in. */
   notifications: z.boolean(),
   /** Lock the vault when the screen is locked. */
   lockWithScreen: z.boolean(),
@@ -140,7 +140,7 @@ export const channels = {
   'oauthClient.remove': methods['oauthClient.remove'],
   'exception.set': methods['exception.set'],
   'settings.get': methods['settings.get'],
-  /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */
+  /** Those that the window offers. None of them names a program, a proxy or an authority: only the command line sets those. */
   'settings.set': {
     params: methods['settings.set'].params.extend({
       name: z.literal(['lockAfter', 'defaultDuration', 'clientMetadataUrl']),

@@ -13,7 +13,7 @@ import { commandOf, type CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;
-  /** Throws `not_permitted` if the system needs the user's approval first. */
+  /** Throws `not_permitted` if the system needs the user's approval first, or can't start a clone. */
   set(isOn: boolean): Promise<void>;
   /** Where it is on and would start another program than this one, as after a move: starts this one from now on. */
   renew(): Promise<void>;

@@ -13,7 +13,7 @@ import { BusListener, type ListenerFailure, type LockSignals } from './bus-liste
 import { logind } from './logind.ts';
 import { screenSavers } from './screen-savers.ts';
 
-/** `starting`: for a few seconds after a start. The others say why nothing is heard, or not all. */
+/** `starting`: for a few seconds after a start. Those after it say why nothing is heard, or not all. */
 export type ScreenLockState = 'listening' | 'starting' | ListenerFailure | 'noSystemBus';
 
 export interface ScreenLock {

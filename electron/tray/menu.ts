@@ -1,7 +1,8 @@
 /**
  * The tray's menu as data: what is in it and what each row does.
  *
- * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
+ * Invariant: a pure function of the state. Questions come first. No row approves anything: a question's row opens its
+ * card, or the page of a sign-in.
  */
 import { cardsOf, type Card } from '../../words/en/asked.ts';
 import { isCard, isSignedOut } from '../base/summary.ts';

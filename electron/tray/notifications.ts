@@ -1,7 +1,7 @@
 /**
  * Notifications of open questions, and of servers that need a sign-in.
  *
- * Invariant: a notification says who asks and leads to the card; it can't answer.
+ * Invariant: a notification says what it is about and leads to the card or the window; it can't answer.
  */
 import { Notification } from 'electron';
 import type { TrayAction } from './menu.ts';

@@ -2,7 +2,7 @@
  * The menu of the app's windows. Electron's own has rows that open its tools and other people's pages.
  *
  * Invariant: nothing is in it but what a window can't do without: its keys for larger and smaller letters, to close
- * the window and to quit, and on macOS copy and paste, which are rows of a menu there. Elsewhere its bar is hidden.
+ * the window and to quit, and what a menu of macOS has besides, such as copy and paste. Elsewhere its bar is hidden.
  */
 import { Menu, type MenuItemConstructorOptions } from 'electron';
 import { words } from '../base/words.ts';
@@ -14,7 +14,7 @@ export function applicationMenu(platform: NodeJS.Platform = process.platform): M
   };
   const file: MenuItemConstructorOptions = {
     label: words().file,
-    // A role brings its own key on macOS only.
+    // Not every role brings a key on each system: `quit` has none on Windows.
     submenu: [
       { ...named('close'), accelerator: 'CommandOrControl+W' },
       { ...named('quit'), accelerator: 'CommandOrControl+Q' },

@@ -78,7 +78,7 @@ async function toBroker(
   channel: ChannelName,
   params: unknown,
 ): Promise<unknown> {
-  // Every channel without a handler of its own is a method of the owner's; appHandlers has the others.
+  // Every channel without a handler of its own is a method of the owner's.
   const method = channel as OwnersMethod;
   if (isWidening(method) && !alwaysWidens(method) && (await owner.widens(method, params))) guard.approve();
   return owner.call(method, params);

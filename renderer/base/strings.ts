@@ -1,8 +1,8 @@
 /**
  * The page's words (words/ has them all).
  *
- * Invariant: no file of renderer/ holds words for people (a test reads them all). Numbers, lists and times are made by
- * Intl in format.ts; untrusted text comes in as an argument, already sanitized.
+ * Invariant: no file of renderer/ holds words for people. Numbers, lists and times are made by Intl in format.ts;
+ * untrusted text comes in as an argument, already sanitized.
  */
 import { window as english } from '../../words/en/window.ts';
 import { englishLocale } from '../../words/locale.ts';

@@ -134,7 +134,7 @@ function ForwardFacts({ question: { forward, resources = [] } }: { readonly ques
   );
 }
 
-/** For which account, by which way, and which scopes it asks for besides those that the server names. */
+/** For which account, by which way, and which scopes it asks for instead of those that the server names. */
 function SignInFacts({ question: { account, method, scope, newClient } }: { readonly question: Question }) {
   return (
     <>

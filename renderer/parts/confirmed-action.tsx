@@ -1,8 +1,8 @@
 /**
  * A button that takes something away, and the dialog that asks before it does.
  *
- * Invariant: the dialog is mounted again each time it opens, so that no earlier refusal is in it. It closes only
- * once the action is done, and a screen reader hears that.
+ * Invariant: the dialog is mounted again each time it opens, so that no earlier refusal is in it. Once confirmed, it
+ * closes by itself only when the action is done, and a screen reader hears that.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

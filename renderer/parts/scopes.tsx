@@ -23,7 +23,7 @@ export function Scopes({ names }: ScopesProps) {
   const more = names.length - most;
   return (
     <ul class="scopes">
-      {names.slice(0, most).map((name) => (
+      {(isOnCard ? byRisk(names) : names).slice(0, most).map((name) => (
         <li key={name}>
           <Scope name={name} /> {isOnCard && <Risk name={name} />}
           {isOnCard && <span class="end" />}

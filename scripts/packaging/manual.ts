@@ -57,7 +57,7 @@ function pageOf(statement: Statement, edition: Edition): string {
   ]);
 }
 
-/** The table of docs/reference/cli.md; a test compares them. */
+/** docs/reference/cli.md is made of it too. */
 export const exitStatuses: Readonly<Record<string, string>> = {
   0: 'done',
   1: 'internal error',
@@ -74,7 +74,7 @@ export const exitStatuses: Readonly<Record<string, string>> = {
 
 const folders: Readonly<Record<string, string>> = {
   '~/.config/keyturn': 'Settings, the key of the owner and the keys of paired apps.',
-  '~/.local/state/keyturn': 'The home: what is allowed, where you are signed in, the audit log, the log.',
+  '~/.local/state/keyturn': 'What is allowed, where you are signed in, the audit log, the log.',
   '$XDG_RUNTIME_DIR/keyturn': 'The socket.',
 };
 

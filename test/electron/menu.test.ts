@@ -167,7 +167,7 @@ describe('the menu', () => {
       row('refresh', { endpoint }),
       row('refused', { app: 'a & b', endpoint, outcome: 'paused' }),
       row('apiKey', { app: client, endpoint, outcome: 'given' }),
-      row('signIn', { endpoint }),
+      row('signIn', { endpoint, outcome: 'new' }),
       row('pause', { outcome: 'resumed' }),
     ];
     const recent = menuRows({ ...fine, rows }).find(
@@ -178,7 +178,7 @@ describe('the menu', () => {
       'editor got access to notes.example/mcp (3 times)',
       '“a && b” was refused at notes.example/mcp',
       'editor got the API key for notes.example/mcp',
-      'You signed in to notes.example/mcp',
+      'Signed in to notes.example/mcp',
       'You resumed all access',
     ]);
     const empty = menuRows(fine).find((one) => 'label' in one && one.label === 'Recent activity');

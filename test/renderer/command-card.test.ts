@@ -28,7 +28,7 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'oauthClient', grantType: 'id-jag', authMethod: 'private_key_jwt', replaces: true },
-      ['without your approval', 'replaces the current client', 'enterprise-managed', 'Private key'],
+      ['without a sign-in', 'replaces the current client', 'enterprise-managed', 'Private key'],
     ],
     [{ command: 'endDenial', app: 'editor' }, ['The app can then ask you again']],
     [{ command: 'signIn', method: 'paste', newClient: true }, ['registers again', 'takes its final URL']],

@@ -66,7 +66,7 @@ export const cards = {
       asBefore: 'As long as its current access',
     },
     runOf: 'Until {app} quits',
-    asksAgain: 'works until it expires; the next request asks you again',
+    asksAgain: 'a token works until it expires; the next request asks you again',
     until: 'until {time}',
     asked: 'Asked',
     expires: 'expires',
@@ -129,7 +129,7 @@ export const cards = {
       permissions: 'Permissions',
       exceptions: 'Exceptions',
       oauthClients: 'OAuth clients',
-      proxies: 'Local addresses',
+      proxies: 'Proxies',
     },
     more: 'and {count} more',
     confirm: 'Keep all',
@@ -176,7 +176,7 @@ export const cards = {
         'Keyturn then uses the account that signs in on that page. Apps that you allowed there can use it.',
       exception: 'This turns off one protection for this server.',
       proxy:
-        'Keyturn opens a port on this computer for apps that can’t connect to Keyturn. It asks you about each app that uses the port.',
+        'Keyturn opens a port on this computer for apps that can’t connect to Keyturn. What you allow the proxy is for every app that uses it.',
       forward:
         'Programs there can then ask for access to these servers. You connect and allow each of them here first. Allow this only if you trust this machine.',
       settings: 'Keyturn then uses the new value.',
@@ -196,7 +196,7 @@ export const cards = {
     app: 'App',
     registration: 'Client ID',
     newClient: 'Registration',
-    registersAnew: 'Keyturn registers again at this server.',
+    registersAnew: 'Keyturn registers again at the server’s sign-in provider.',
     grantType: 'Sign-in method',
     grantTypes: {
       authorization_code: 'You sign in on a page of the sign-in provider',
@@ -214,7 +214,7 @@ export const cards = {
     redirectUri: 'Redirect URI',
     idp: 'Identity provider',
     assertion: 'Proof of identity from',
-    unasked: 'This client gets access without your approval.',
+    unasked: 'With this client, Keyturn gets access without a sign-in at this provider.',
     replaces: 'It replaces the current client.',
     replacesKey:
       'It replaces the current API key. Apps that can use that one get this one, if the header stays the same.',

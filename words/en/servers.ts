@@ -108,7 +108,7 @@ export const servers = {
 
   revoke: {
     title: 'Revoke this sign-in?',
-    what: 'No app can use this server until you sign in again. Keyturn also asks the sign-in provider to end the access.',
+    what: 'No app can use this server as this account until you sign in again. Keyturn also asks the sign-in provider to end the access.',
     confirm: 'Revoke sign-in',
     doneTitle: 'Sign-in revoked here',
     announced: 'The sign-in to {server} is revoked here. {receipt}',

@@ -22,13 +22,13 @@ export const settings = {
     notListening: {
       starting: 'Not listening yet: it was started a moment ago.',
       noProgram:
-        'Not listening: dbus-monitor is not installed. Keyturn looks for it again; if that fails, Keyturn is locked.',
+        'Not listening: dbus-monitor is not installed. Keyturn looks for it again; if that keeps failing, Keyturn is locked one time.',
       noBus:
-        'Not listening: the bus of this desktop session doesn’t answer. Keyturn tries again; if that fails, Keyturn is locked.',
+        'Not listening: the bus of this desktop session doesn’t answer. Keyturn tries again; if that keeps failing, Keyturn is locked one time.',
       noSystemBus:
-        'Listening in part: the system’s bus, which reports a switch to another user, doesn’t answer. Keyturn tries again; if that fails, Keyturn is locked.',
+        'Listening in part: the system’s bus, which reports a switch to another user, doesn’t answer. Keyturn tries again; if that keeps failing, Keyturn is locked one time.',
       ended:
-        'Not listening: the listener has stopped. Keyturn starts it again; if that fails, Keyturn is locked.',
+        'Not listening: the listener has stopped. Keyturn starts it again; if that keeps failing, Keyturn is locked one time.',
     },
     vault: 'Stored secrets',
     vaultKind: 'Secrets are stored in',
@@ -162,7 +162,7 @@ export const settings = {
     cutOff: 'Apps that are cut off',
     nobody: 'None: no app has access to these servers.',
     servers: 'Servers',
-    revokedAll: 'All access is revoked here. Servers shows what each sign-in provider answered.',
+    revokedAll: 'All sign-ins are revoked here. Servers shows what each sign-in provider answered.',
   },
 
   proxies: {

@@ -26,7 +26,7 @@ export interface ServerContext {
 }
 
 export interface AccessContext {
-  /** The paired app of that name; undefined where the name tells nobody. */
+  /** The paired app of that name; undefined if there is none, or more than one. */
   readonly pairedApp: Pick<PairedApp, 'appId' | 'executable'> | undefined;
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];
@@ -118,7 +118,7 @@ function defaultChoice(
 /** Without the query, which a card shows: permissions are for the endpoint. A key may be for the whole URL. */
 const endpointIn = (resource: string | undefined): string | undefined => resource?.replace(/\?.*$/s, '');
 
-/** What the asking app may do at that server already, beyond a session. */
+/** What the asking app may do at that server already, other than for one run. */
 function currentPermission(
   { resource, apiKey: key }: Question,
   pairedApp: PairedApp | undefined,

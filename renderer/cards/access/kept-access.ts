@@ -50,8 +50,8 @@ export function obstacleOf(questions: readonly Question[], kept: KeptAccess): st
 }
 
 /**
- * The answer to each question. Those that are put off come last, so that the app doesn't ask for them again at once: a
- * yes ends its pause. Undefined where the choice of time means nothing.
+ * The answer to each question. Those that are put off come last, so that the app doesn't ask for them again at once: an
+ * approval ends its wait. Undefined where the choice of time means nothing.
  */
 export function approvalsOf(
   requests: readonly { readonly question: Question; readonly context: ServerContext | undefined }[],

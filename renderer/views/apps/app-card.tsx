@@ -45,7 +45,7 @@ function Card({ app }: { readonly app: PairedApp }) {
       ) : (
         <ul class="permissions">
           {permissions.map((permission, at) => (
-            // One server may be there twice: for good, and for a session.
+            // One server may be there twice: until the user revokes it, and for one run.
             <li key={`${permission.resource} ${at}`}>
               <PermissionRow app={app} permission={permission} />
             </li>

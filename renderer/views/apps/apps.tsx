@@ -21,7 +21,7 @@ export function Apps({ item }: { readonly item?: string }) {
   const loaded = useList('app.list');
   const [isConnecting, connect] = useState(false);
   const clients = loaded.value?.apps;
-  // The command is in the list only while it may reach something.
+  // The command is in the list only while the user allows or denies it something.
   const apps = useMemo(
     () => clients?.filter(({ name, permissions }) => name !== commandName || permissions.length > 0) ?? [],
     [clients],

@@ -91,7 +91,7 @@ export function revokePermission(
   return action.run(apiKey ? 'apiKey.permission.revoke' : 'permission.revoke', { app, resource }, done);
 }
 
-/** The wire can't say a permission for one run or several accounts otherwise; a window sets none for an API key. */
+/** `permission.set` has no words for one run or several accounts; a window sets no permission for an API key. */
 function canBeSetAnew({ run, apiKey, accounts = [] }: Permission): boolean {
   return run === undefined && !apiKey && accounts.length <= 1;
 }

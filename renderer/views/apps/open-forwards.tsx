@@ -1,5 +1,6 @@
 /**
- * The forwards that are open now: which machine or sandbox may ask, for what and until when. Each ends with one press.
+ * The forwards that are open now: which machine or sandbox may ask, for what and until when. Each has a button that ends
+ * it.
  *
  * Invariant: a list that can't be read, or not yet, is not shown as an empty one.
  */

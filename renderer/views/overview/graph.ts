@@ -22,7 +22,7 @@ export interface AppNode {
 
 export interface ServerNode {
   readonly endpoint: string;
-  /** Of the servers' view; undefined where nobody is signed in. */
+  /** Of the servers' view; undefined without a sign-in and an API key. */
   readonly item: string | undefined;
   readonly signIn: SignIn | undefined;
   /** Names. */

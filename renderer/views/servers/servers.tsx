@@ -1,4 +1,4 @@
-/** Every sign-in and every API key, with what can be done about it; and the form for a first one. */
+/** Every sign-in and every API key, with what can be done about it; and the form for a new sign-in. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { formatCount } from '../../base/format.ts';
@@ -19,7 +19,7 @@ import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.servers;
 
-/** The item that opens the form for a first sign-in. None has this id. */
+/** The item that opens the form for a new sign-in. None has this id. */
 export const addItem = 'add';
 
 /** A sign-in, or an API key. */

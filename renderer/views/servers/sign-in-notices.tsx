@@ -1,4 +1,4 @@
-/** What is unusual about a sign-in: it must be renewed, no new token comes, a refresh is unsettled, it is over. */
+/** What is unusual about a sign-in: the user must sign in again, no new token comes, a refresh is unsettled, it is over. */
 import { strings } from '../../base/strings.ts';
 import { sanitizeLabel, sanitizeReason } from '../../base/untrusted-text.ts';
 import type { SignIn, Trouble, Receipt } from '../../base/views.ts';

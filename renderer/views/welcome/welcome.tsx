@@ -1,4 +1,4 @@
-/** The first run: a first server, the apps on this computer, start at login. None of it needs a terminal. */
+/** The first run: the apps on this computer, a first server, start at login. */
 import { useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { useAction, useList } from '../../state/store.ts';
