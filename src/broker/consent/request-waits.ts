@@ -3,8 +3,8 @@
  * the screen with cards. A card is a request as the user sees it.
  *
  * Invariant: each card that ends without an approval or a remembered denial doubles this app's next wait; those that end
- * together do so once. Only these end the wait: an approval, a permission for the app, or a sign-in at the only server
- * that its cards named.
+ * together do so once. An approval ends the wait. For cards about access, so does a permission for the app, or a
+ * sign-in at the only server that its cards named (consent.ts).
  */
 import { Backoff } from '../../base/backoff.ts';
 

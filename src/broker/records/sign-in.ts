@@ -40,7 +40,7 @@ const stateSchema = z.discriminatedUnion('kind', [
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
-    /** The server refused in words of its own: a later refresh may succeed, and makes the sign-in active. */
+    /** The server refused in words of its own, or forgot our client: a later refresh may succeed, and make it active. */
     mayRefreshAgain: z.boolean().optional(),
   }),
   revokedSchema,
