@@ -38,13 +38,13 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   if (question.kind === 'choice' && answer === 'approve') return refuseOtherAccount(question, terms);
   const { run, once, asBefore } = terms;
   if (Object.values(terms).every((term) => term === undefined)) return;
-  if (answer !== 'approve' || question.kind !== 'allow' || terms.account !== undefined) {
-    throw new KeyturnError(
-      'invalid_request',
-      'Only the approval of an app can name scopes, a time, a run or once, and only a choice an account.',
-      { hint: 'The request must be of the kind "allow"; `keyturn request list` shows it.' },
-    );
+  if (answer !== 'approve' || question.kind !== 'allow') {
+    throw new KeyturnError('invalid_request', 'An answer to this request has no options.', {
+      rule: 'Only the approval of an app’s access can be limited, and only a choice of accounts names one',
+      hint: 'Answer it without them.',
+    });
   }
+  if (terms.account !== undefined) throw fixedAccount(question);
   refuseWider(question, terms);
   if (asBefore === true && question.canAllowAsBefore?.() !== true) throw nothingBefore(question.appName);
   if (run !== true && once !== true) return;
@@ -99,6 +99,13 @@ function refuseWider({ appName, endpoint, scope: asked }: AllowQuestion, { scope
   throw new KeyturnError('invalid_request', `The request does not ask for ${names(others)}.`, {
     rule: 'An approval allows what the request shows, or less',
     hint: `It asks for ${names(asked)}. To allow other scopes: keyturn app allow ${shellWord(appName)} ${shellWord(endpoint)} --scope "A B"`,
+  });
+}
+
+function fixedAccount({ appName, endpoint }: AllowQuestion): KeyturnError {
+  return new KeyturnError('invalid_request', 'The request does not ask for an account of your choice.', {
+    rule: 'An approval allows what the request shows, or less',
+    hint: `To allow another account: keyturn app allow ${shellWord(appName)} ${shellWord(endpoint)} --account ACCOUNT`,
   });
 }
 

@@ -37,7 +37,9 @@ export function refusalAtDeadline(
   // What only this app waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: ApprovalRequest): boolean =>
     question.kind === 'allow' || question.kind === 'choice';
-  const inOrder = [...approvalRequests.filter(isOwn), ...approvalRequests.filter((one) => !isOwn(one))];
+  // Newest first: an earlier run of the app may have left its request.
+  const own = approvalRequests.filter(isOwn).toReversed();
+  const inOrder = [...own, ...approvalRequests.filter((one) => !isOwn(one))];
   for (const { id, question } of inOrder) {
     if (question.kind === 'allow' && question.appId === appId && question.endpoint === endpoint) {
       const problem = `${question.appName} waits for your approval to use ${endpoint}.`;

@@ -10,15 +10,9 @@ interface AllowedApp {
   /** Name or id, as it was typed. */
   readonly app: string;
   readonly resource: string;
-  /** That was allowed now. */
-  readonly account?: string | undefined;
 }
 
-export function accountNote(
-  { app, resource, account: asked }: AllowedApp,
-  apps: Apps,
-  signIns: SignIns,
-): string {
+export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: SignIns): string {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
@@ -28,9 +22,7 @@ export function accountNote(
   if (bound.length > 1 && permission?.account === undefined)
     return `${app} may use ${names(bound, there)} there: you will be asked which one, or use --account ACCOUNT.`;
   if (bound.length > 0) {
-    const used = permission?.account ?? bound[0] ?? '';
-    const other = asked === undefined || asked === used ? '' : ` To choose ${quoted(asked)}, run it again.`;
-    return `${app} works there as ${names([used], there)}.${other}`;
+    return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''], there)}.`;
   }
   const accounts = there.flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) {

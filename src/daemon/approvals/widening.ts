@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
+import { signInsOfAccount } from '../../broker/consent/sign-in-choice.ts';
 import { apiKeyTarget, shownApiKey, type ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn, type AsRead, type Permission } from '../../broker/records/permission.ts';
 import { noApiKey } from '../../broker/refusals/permission-refusals.ts';
@@ -107,17 +107,14 @@ export function decisionOf(broker: Broker, params: PermissionParams, placeOf = t
     return named;
   }
   const { fixAtFirstToken, resource } = current;
-  // Naming an account that is allowed already chooses it. A new one leaves the app with the account that it has.
-  const isAllowed = named.signInIds.every((id) => namesSignIn(current, id));
+  // Of several accounts, the one that was named last serves the requests that name none.
   const hasOthers = current.signInIds?.some((id) => !named.signInIds.includes(id)) ?? false;
-  const kept = isAllowed ? current : keptAccount(signIns, current);
-  const chosen = isAllowed && hasOthers ? account : kept.account;
   return {
     ...(current.until === undefined ? {} : { until: current.until }),
     ...(current.scope === undefined ? {} : { scope: current.scope }),
     ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
     ...(resource === undefined ? {} : { resource }),
-    ...(chosen === undefined ? {} : { account: chosen }),
+    ...(hasOthers ? { account } : {}),
     ...named,
   };
 }

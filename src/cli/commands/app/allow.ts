@@ -22,8 +22,8 @@ export const allowApp = defineCommand(
         '. Without it, every scope that you grant at the authorization server, now or later',
       ),
       account: accountOption(
-        'let the app use this account too',
-        '; if it already may: choose it. Without --scope and --for, an existing permission keeps its own',
+        'let the app use this account too, and choose it for requests that name none',
+        '. Without --scope and --for, an existing permission keeps its own',
       ),
       for: forOption('; without it, until you revoke it'),
       'api-key': {
@@ -61,7 +61,7 @@ export const allowApp = defineCommand(
     // For a user at a terminal; a script knows what it says.
     if (process.stderr.isTTY) {
       const { apps } = await ask('app.list', {});
-      say(`keyturn: ${accountNote({ app, resource, account: options.account }, apps, signIns)}`);
+      say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
     }
     await sayApiKey(app, endpoint, signIns);
     sayNearServer(app, endpoint, signIns);
