@@ -24,7 +24,7 @@ const codeLifetime = 60;
 /** Seconds that a user has for the pages. */
 const interactionLifetime = 15 * 60;
 
-/** Seconds in which a document that names no time is not fetched again, and the longest time that one may name. */
+/** Seconds in which a document is not fetched again, whatever it names, and the longest time that it may name. */
 const documentCache = { min: 30, max: 24 * 60 * 60 } as const;
 
 export interface ProviderParts {

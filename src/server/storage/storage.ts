@@ -14,7 +14,7 @@ export interface StoredItem {
   readonly consumedAt?: number;
   /** Everything that one consent led to ends together. */
   readonly grantId?: string;
-  /** A second name: sessions have one. */
+  /** A second name, such as that of a session. */
   readonly uid?: string;
 }
 
