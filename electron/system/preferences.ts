@@ -1,5 +1,5 @@
 /**
- * What the windows remember for themselves: the user's preferences and the windows' sizes.
+ * What the windows remember for themselves: the user's preferences and the main window's size.
  *
  * Invariant: no secret and nothing that confers authority. What doesn't fit its schema counts as the
  * default for a size, and as an error for the user's own choices: a file that can't be read is kept.

@@ -33,7 +33,7 @@ const presses: ReadonlySet<string> = new Set([
 
 const keyPresses: ReadonlySet<string> = new Set(['rawKeyDown', 'keyDown']);
 
-/** Told by windows.ts what happens to one window, asked by channel-handlers.ts before an answer counts. */
+/** Told by windows.ts what happens to one window, and by channel-handlers.ts which card it shows; asked there before an answer counts. */
 export class CardGuard {
   /** Milliseconds since some moment; must not jump. */
   readonly #now: () => number;

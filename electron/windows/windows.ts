@@ -2,7 +2,7 @@
  * Our windows: the main one and the card of a question, made when they are needed.
  *
  * Invariant: every window is sandboxed and isolated, shows our own page only, and is known here; what
- * its guard knows comes from the window itself, not from its page.
+ * its guard knows of focus and presses comes from the window itself, not from its page.
  */
 import { BrowserWindow, nativeTheme, screen } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
