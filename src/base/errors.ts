@@ -188,8 +188,7 @@ function ownPlatform(): Platform {
  * another value on a line of its own (`valuesBelow`).
  */
 export function shellWord(text: string, platform: Platform = ownPlatform()): string {
-  if (platform === 'win32')
-    return plainOnWindows.test(text) ? text : `${setAside[0]}${whole(text)}${setAside[1]}`;
+  if (platform === 'win32') return plainOnWindows.test(text) ? text : setAside(text);
   return plainWord.test(text) ? text : shellQuoted(text, platform);
 }
 
@@ -210,19 +209,21 @@ export function shellOption(name: string, value: string, platform: Platform = ow
   return `--${name}${value.startsWith('-') ? '=' : ' '}${shellQuoted(value, platform)}`;
 }
 
-/** Characters of private use, around a value that can't be in a command. `visible` lets nobody else's through. */
-const setAside = ['\ue000', '\ue001'] as const;
+/** Is around a value that can't be in a command. Nobody else can guess it, so no text from outside holds it. */
+let mark: string | undefined;
+
+function setAside(value: string): string {
+  mark ??= crypto.randomUUID();
+  return `${mark}<${whole(value)}${mark}>`;
+}
 
 /** The text, and a line for each value that can't be in its command. */
 export function valuesBelow(text: string): readonly string[] {
-  const [from, to] = setAside;
-  if (!text.includes(from)) return [text];
-  const below: string[] = [];
-  const line = text.replace(new RegExp(`${from}([^${to}]*)${to}`, 'g'), (_, value: string) => {
-    below.push(`VALUE${below.length + 1} is ${value}`);
-    return `VALUE${below.length}`;
-  });
-  return [line, ...below];
+  if (mark === undefined) return [text];
+  const [start = '', ...parts] = text.split(`${mark}<`);
+  const values = parts.map((part) => part.split(`${mark}>`));
+  const line = values.map(([, rest = ''], at) => `VALUE${at + 1}${rest}`);
+  return [start + line.join(''), ...values.map(([value], at) => `VALUE${at + 1} is ${value}`)];
 }
 
 /**

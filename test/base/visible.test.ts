@@ -57,7 +57,7 @@ const question = {
 /** Each kind of output, by the one function that it passes. Lines of our own end in a line feed. */
 const outputs: Readonly<Record<string, (text: string) => string>> = {
   'a message': quoted,
-  'a command': (text) => shellWord(text) + shellOption('a', text) + shellWord(text, 'win32').slice(1, -1),
+  'a command': (text) => shellWord(text) + shellOption('a', text) + shellWord(text, 'win32'),
   'a refusal': (text) =>
     written(() => refuse(new KeyturnError('not_found', text, { hint: text, rule: text }))),
   'standard error': (text) => written(() => say(text)),

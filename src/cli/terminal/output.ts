@@ -114,7 +114,7 @@ export async function printPiece(text: string): Promise<void> {
 
 export function printJson(value: unknown): void {
   const text = JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined);
-  for (const line of text.split('\n')) print(line);
+  for (const line of text.split('\n')) process.stdout.write(`${visible(line)}\n`);
 }
 
 /**

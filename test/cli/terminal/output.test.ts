@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { print, printJson, printTable, refuse, say } from '../../../src/cli/terminal/output.ts';
 import { collectOutput, type Printed } from '../../support/processes/output.ts';
-import { KeyturnError, reasons, RuleRefusal } from '../../../src/base/errors.ts';
+import { KeyturnError, reasons, RuleRefusal, shellWord } from '../../../src/base/errors.ts';
 
 let printed: Printed;
 
@@ -57,12 +57,13 @@ describe('a refusal', () => {
 });
 
 describe('text of a server', () => {
-  const hostile = 'https://evil.example/\u001b[2J\nkeyturn: all is well\u202e';
-  const harmless = String.raw`https://evil.example/\u001b[2J\u000akeyturn: all is well\u202e`;
+  const hostile = 'https://evil.example/\u001b[2J\nkeyturn: all is well\u202e\ue000x\ue001';
+  const harmless = String.raw`https://evil.example/\u001b[2J\u000akeyturn: all is well\u202e\ue000x\ue001`;
 
   it('B-38: is shown with its control characters as escapes, wherever it is shown', () => {
     say(hostile);
-    expect(printed.stderr).toBe(`${harmless}\n`);
+    say(`on Windows: a ${shellWord('b c', 'win32')}`);
+    expect(printed.stderr).toBe(`${harmless}\non Windows: a VALUE1\nVALUE1 is "b c"\n`);
     print(hostile);
     printTable(['SERVER'], [[hostile]]);
     expect(printed.stdout).toBe(`${harmless}\nSERVER\n${harmless}\n`);
