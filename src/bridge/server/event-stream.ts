@@ -86,10 +86,10 @@ class Events {
   }
 
   take(piece: string): void {
+    if (piece === '') return;
     // An LF after a CR belongs to it.
     const text = this.#wasReturn && piece.startsWith('\n') ? piece.slice(1) : piece;
-    if (text === '') return;
-    this.#wasReturn = text.endsWith('\r');
+    this.#wasReturn = piece.endsWith('\r');
     const lines = text.split(/\r\n|\r|\n/);
     const last = lines.pop() ?? '';
     for (const line of lines) {

@@ -30,7 +30,7 @@ const three = ['message 1', 'message 2', 'message 3'];
 
 it.each([
   ['short events', ['data:1\n\n', 'data:2\r\n\r\n', 'data:3\n\n'], three],
-  ['events that are cut anywhere', ['data:1\n', '\nda', 'ta:2\r', '\n\r', '\ndata:3\n\n'], three],
+  ['events that are cut anywhere', ['data:1\r', '\n', '\nda', 'ta:2\r', '\n\r', '\ndata:3\n\n'], three],
   ['events whose lines end with CR, at once', ['data:1\r\r', 'data:2\r', '\rdata:3\r\r'], three],
   ['a byte order mark', ['\ufeffdata:1\n\ndata:2\n\ndata:3\n\n'], three],
   ['all fields', [':c\nevent: e\nid: 7\nretry: 9\ndata: a\ndata:b\nx\n\n'], ['retry 9', 'id 7', 'e a\nb']],
