@@ -7,7 +7,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
-import zlib, { createBrotliDecompress, createUnzip } from 'node:zlib';
+import { createBrotliDecompress, createUnzip, createZstdDecompress } from 'node:zlib';
 import {
   type Authorities,
   connectTimeout,
@@ -77,9 +77,8 @@ function decoded(message: http.IncomingMessage): Readable {
       ? createBrotliDecompress()
       : coding === 'gzip' || coding === 'x-gzip' || coding === 'deflate'
         ? createUnzip()
-        : // Node has it from 22.15 and 23.8 on.
-          coding === 'zstd' && 'createZstdDecompress' in zlib
-          ? zlib.createZstdDecompress()
+        : coding === 'zstd'
+          ? createZstdDecompress()
           : undefined;
   // Whoever reads sees a break at the decoder.
   return decoder ? pipeline(message, decoder, () => undefined) : message;
