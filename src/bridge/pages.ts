@@ -8,7 +8,7 @@ import { untilAborted } from '../base/abort.ts';
 import { clientWordsOf, enveloped, isStateless, statefulRevision } from './base/envelope.ts';
 import { fieldsOf, type Fields } from './base/json.ts';
 import { rpcErrors } from './base/errors.ts';
-import { maxParked } from './base/limits.ts';
+import { maxParked, maxRounds } from './base/limits.ts';
 import {
   type Answer,
   cancelledId,
@@ -40,9 +40,6 @@ export interface PagesOptions {
 
 /** The protocol wants this code for a kind of question that the client never said it takes. */
 const noForms = { code: -32_602, message: 'The client can’t be asked by a form.' };
-
-/** Rounds of pages in one request: as many as of other questions. */
-const maxRounds = 10;
 
 /** Answers of the user to a server that asked the client something else along with them. */
 interface Kept {
@@ -156,13 +153,14 @@ export class Pages implements ServerPeer {
   /** A request of a stateless client, through its server's questions about pages. */
   async #goOn(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     let sent = this.#merged(request);
-    for (let round = 0; round < maxRounds; round += 1) {
+    for (let round = 0; ; round += 1) {
       const answer = { ...(await this.#options.server.request(sent, signal)), id: request.id };
       if ('error' in answer) return this.#afterRefusal(answer, signal);
       const { resultType, inputRequests, requestState: state } = answer.result;
       const questions = resultType === 'input_required' ? Object.entries(fieldsOf(inputRequests)) : [];
       const pages = questions.flatMap(([key, question]) => pageIn(key, question));
       if (pages.length === 0) return answer;
+      if (round === maxRounds) return errorAnswer(request.id, rpcErrors.unasked);
       const responses = await this.#responses(pages, signal);
       const shown = new Set(pages.map(({ key }) => key));
       const others = questions.filter(([key]) => !shown.has(key));
@@ -175,7 +173,6 @@ export class Pages implements ServerPeer {
       }
       sent = withResponses({ ...request, id: this.#newId() }, { responses, state });
     }
-    return errorAnswer(request.id, rpcErrors.unasked);
   }
 
   async #responses(pages: readonly PageRequest[], signal: AbortSignal): Promise<Fields> {

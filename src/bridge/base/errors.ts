@@ -46,7 +46,7 @@ export const rpcErrors = {
   ),
   unasked: rpc(
     -32_603,
-    'the server asks something before it goes on, and this client can’t be asked it or gave no answer. The request did not finish.',
+    'the server asks something before it goes on. This client can’t be asked it, gave no answer, or has answered ten times. The request did not finish.',
   ),
   unknownState: rpc(
     -32_602,

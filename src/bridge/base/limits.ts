@@ -39,6 +39,9 @@ export const maxQuestions = 256;
 export const maxQuestionId = 256;
 export const maxQuestionRefusals = 32;
 
+/** How often a server's answer to one request may ask something: the SDK's client has the same bound. */
+export const maxRounds = 10;
+
 /** Requests of a stateless client that wait for its answers to a stateful server, and for how many milliseconds. */
 export const maxParked = 64;
 export const parkedFor = 600_000;

@@ -17,7 +17,7 @@ import {
 } from '../base/envelope.ts';
 import { fieldsOf, type Fields } from '../base/json.ts';
 import { rpcErrors } from '../base/errors.ts';
-import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
+import { maxQuestions, maxRounds, maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
   type Answer,
   errorAnswer,
@@ -29,9 +29,6 @@ import {
   type ServerPeer,
 } from '../base/messages.ts';
 import { steady } from '../server/listening.ts';
-
-/** Rounds of questions in one request: the SDK's client has the same bound. */
-const maxRounds = 10;
 
 /** Milliseconds before a request goes on that the server only put off. */
 const putOff = 250;
@@ -115,11 +112,12 @@ export class StatefulClient implements ServerPeer {
 
   async #ask(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     let asked = request;
-    for (let round = 0; round <= maxRounds; round += 1) {
+    for (let round = 0; ; round += 1) {
       const answer = await this.#options.server.request(enveloped(asked, this.#words), signal);
       if ('error' in answer) return { ...answer, id: request.id };
       const { resultType, inputRequests, requestState, ...result } = answer.result;
       if (resultType !== 'input_required') return { ...answer, id: request.id, result };
+      if (round === maxRounds) return errorAnswer(request.id, rpcErrors.unasked);
       const questions = Object.entries(fieldsOf(inputRequests));
       if (this.#asked.size + questions.length > maxQuestions)
         return errorAnswer(request.id, rpcErrors.tooManyQuestions);
@@ -131,7 +129,6 @@ export class StatefulClient implements ServerPeer {
       const id = `keyturn-${typeof request.id}-${request.id}-${round + 1}`;
       asked = { ...request, id, params: { ...request.params, ...more, requestState } };
     }
-    return errorAnswer(request.id, rpcErrors.unasked);
   }
 
   /** Undefined: the client can't be asked, or gives an error. */

@@ -3,7 +3,8 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { enveloped } from '../../../src/bridge/base/envelope.ts';
 import { maxQuestions, parkedFor } from '../../../src/bridge/base/limits.ts';
-import type { Answer, JSONRPCMessage } from '../../../src/bridge/base/messages.ts';
+import type { Answer, JSONRPCMessage, RequestId } from '../../../src/bridge/base/messages.ts';
+import { Pages } from '../../../src/bridge/pages.ts';
 import { StatefulClient } from '../../../src/bridge/eras/stateful-client.ts';
 import { StatelessClient } from '../../../src/bridge/eras/stateless-client.ts';
 import { Cancelled } from '../../../src/bridge/server/upstream.ts';
@@ -96,30 +97,49 @@ const initialize = {
   jsonrpc: '2.0',
   id: 0,
   method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } },
+  params: { protocolVersion: '2025-11-25', capabilities: { elicitation: { url: {} } } },
 } as const;
 
-it('asks a stateful client no more questions at once than it keeps', async () => {
-  const toClient: JSONRPCMessage[] = [];
-  const many = Array.from({ length: maxQuestions + 1 }, (_, index) => [
-    `q${index}`,
-    { method: 'elicitation/create', params: { message: '?' } },
-  ]);
-  const between = new StatefulClient({
-    server: {
-      request: async ({ id }) => ({
-        jsonrpc: '2.0',
-        id,
-        result: { resultType: 'input_required', inputRequests: Object.fromEntries(many) },
-      }),
-      send: async () => undefined,
+/** What is asked of a client or its user, and answered, if a server answers each request with `count` questions. */
+async function asked(count: number, hasPages: boolean) {
+  const seen = { questions: 0, answers: 0, error: '' };
+  const params = { mode: 'url', url: 'https://pay.example', message: '?' };
+  const question = { method: 'elicitation/create', params };
+  const inputRequests = Object.fromEntries(Array.from({ length: count }, (_, at) => [`q${at}`, question]));
+  const server = {
+    request: async ({ id, params: { inputResponses } = {} }: JSONRPCRequest): Promise<Answer> => {
+      if (inputResponses !== undefined) seen.answers += 1;
+      return { jsonrpc: '2.0', id, result: { resultType: 'input_required', inputRequests } };
     },
-    discovered: { capabilities: {} },
-    initialize,
-    toClient: (message) => void toClient.push(message),
-    time: { sleep: async () => undefined, now: () => 0 },
-  });
+    send: async () => undefined,
+  };
+  const toClient = ({ id }: JSONRPCMessage & { readonly id?: RequestId }): void => {
+    seen.questions += 1;
+    void between.send({ jsonrpc: '2.0', id: id ?? '', result: { action: 'accept' } });
+  };
+  const show = async () => {
+    seen.questions += 1;
+    return { action: 'accept' } as const;
+  };
+  const time = { sleep: async () => undefined, now: () => 0 };
+  const between = hasPages
+    ? new Pages({ server, toClient, shown: { show } })
+    : new StatefulClient({ server, discovered: { capabilities: {} }, initialize, toClient, time });
   const answer = await between.request(call, new AbortController().signal);
-  expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('256 questions') } });
-  expect(toClient).toEqual([]);
+  return { ...seen, error: 'error' in answer ? answer.error.message : '' };
+}
+
+it('asks a stateful client no more questions at once than it keeps', async () => {
+  expect(await asked(maxQuestions + 1, false)).toMatchObject({
+    questions: 0,
+    error: expect.stringContaining('256 questions'),
+  });
+});
+
+it.each([false, true])('asks ten times, and passes on every answer (by pages: %s)', async (hasPages) => {
+  expect(await asked(1, hasPages)).toEqual({
+    questions: 10,
+    answers: 10,
+    error: expect.stringContaining('asks something before it goes on'),
+  });
 });
