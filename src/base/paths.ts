@@ -44,7 +44,8 @@ export function homePaths(env: Environment = process.env, platform = process.pla
     return { config: base, state: path.join(base, 'state'), run: path.join(base, 'run') };
   }
   if (platform === 'win32') {
-    const base = path.join(env['LOCALAPPDATA'] || path.join(userFolder(env), 'AppData', 'Local'), 'Keyturn');
+    const local = absolute(env['LOCALAPPDATA']) ?? path.join(userFolder(env), 'AppData', 'Local');
+    const base = path.join(local, 'Keyturn');
     return {
       config: path.join(base, 'config'),
       state: path.join(base, 'state'),
@@ -90,7 +91,7 @@ function accountFolder(): string | undefined {
   }
 }
 
-/** XDG: a relative path in these variables is invalid and ignored. */
+/** A relative path in a variable of XDG is invalid and ignored; in LOCALAPPDATA too. */
 function absolute(value: string | undefined): string | undefined {
   return value && path.isAbsolute(value) ? value : undefined;
 }

@@ -14,7 +14,9 @@ describe('the folders of a home', () => {
     }
   });
 
-  it('refuses a relative KEYTURN_HOME', () => {
+  it('refuses a relative KEYTURN_HOME, and ignores a relative LOCALAPPDATA', () => {
+    const { run } = homePaths({ HOME: '/home/me', LOCALAPPDATA: 'rel' }, 'win32');
+    expect(run).toBe('/home/me/AppData/Local/Keyturn/run');
     for (const platform of ['linux', 'darwin', 'win32'] as const) {
       const find = (): unknown => homePaths({ HOME: '/home/me', KEYTURN_HOME: 'rel' }, platform);
       expect(find).toThrow(/KEYTURN_HOME is "rel", which is no absolute path/);
