@@ -170,9 +170,11 @@ export function makeFileAtOnce(file: string, content: string): boolean {
   }
 }
 
-/** A new name that may be lost is no new file: else a second try would find one. */
+/** A new file that may be lost is removed: else a second try would find it. */
 function syncOrRemove(file: string): void {
   try {
+    // A copy isn't durable yet.
+    synced(openSync(file, 'r+'));
     syncFolderAtOnce(path.dirname(file));
   } catch (error) {
     rmSync(file, { force: true });
@@ -188,7 +190,6 @@ function place(draft: string, file: string): void {
     if (systemCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
     copyFileSync(draft, file, constants.COPYFILE_EXCL);
-    synced(openSync(file, 'r+'));
   }
 }
 
@@ -230,12 +231,8 @@ export function unreadableFile(file: string, what: string, hint?: string): Keytu
 /** The refusal for a write that failed. An error that is a refusal already stays as it is. */
 export function unwritableFile(file: string, error: unknown): KeyturnError {
   if (error instanceof KeyturnError) return error;
-  return new KeyturnError(
-    'file_unreadable',
-    `${file} can't be written (${systemCode(error)}), and stays as it was.`,
-    {
-      hint: 'See that its folder is yours and that the disk has room, then try again.',
-      cause: error,
-    },
-  );
+  return new KeyturnError('file_unreadable', `${file} can't be written (${systemCode(error)}).`, {
+    hint: 'See that its folder is yours and that the disk has room, then try again.',
+    cause: error,
+  });
 }
