@@ -30,7 +30,7 @@ export class Channel {
   readonly #listeners = new Set<NotificationListener>();
   #lastId = 0;
   #trusted = false;
-  #ended: (() => KeyturnError) | undefined;
+  #ended: (() => Error) | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -79,12 +79,12 @@ export class Channel {
   }
 
   /** Ends the socket; open requests and later ones are refused with `error`. */
-  fail(error: KeyturnError): void {
+  fail(error: Error): void {
     this.end(() => error);
   }
 
   /** As `fail`; `refusal` makes the error where a request gets it. Most connections end without one. */
-  end(refusal: () => KeyturnError): void {
+  end(refusal: () => Error): void {
     if (this.#ended) return;
     this.#ended = refusal;
     this.#socket.destroy();
@@ -104,8 +104,8 @@ export class Channel {
     try {
       for (let frame = this.#next(); frame; frame = this.#next()) this.#take(parseMessage(frame));
     } catch (error) {
-      // parseMessage and the reader throw KeyturnError; a listener's own error ends the connection too.
-      this.fail(error instanceof KeyturnError ? error : nonsense());
+      // A listener's own error ends the connection too.
+      this.fail(error instanceof Error ? error : nonsense());
     }
   }
 
@@ -166,5 +166,8 @@ function gone(): Unreachable {
 }
 
 function nonsense(): KeyturnError {
-  return new KeyturnError('frame_invalid', 'the broker sent an answer to no request');
+  return new KeyturnError(
+    'frame_invalid',
+    'the broker sent neither an answer to a request nor a notification',
+  );
 }

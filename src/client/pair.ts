@@ -18,7 +18,7 @@ import { appKeyFile, refuseExisting, writeAppKeyFile } from './app-key-file.ts';
 export interface PairOptions extends HomeLocation {
   /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
   readonly name: string;
-  /** Show these six digits to the user: the broker's card shows the same. */
+  /** Show these six digits to the user: the broker's card shows the same. What it throws ends the pairing. */
   readonly onCode: (code: string) => void;
   /** Aborting withdraws the card, if there is no ticket, and rejects with the signal's reason. */
   readonly signal?: AbortSignal;

@@ -50,7 +50,10 @@ describe('pairing', () => {
     expect(existsSync(appKeyFile(rig.paths, 'editor'))).toBe(false);
   });
 
-  test('withdraws the card when it is aborted', async () => {
+  test.each([
+    ['it is aborted', (abort: AbortController) => abort.abort(new Error('enough'))],
+    ['what takes the code throws', () => expect.fail('enough')],
+  ])('withdraws the card when %s, and says why', async (_when, onCode) => {
     const withdrawn = Promise.withResolvers<void>();
     const rig = await startRig({
       pair: async ({ signal }) => {
@@ -61,7 +64,7 @@ describe('pairing', () => {
     const abort = new AbortController();
     const pairing = pair({
       name: 'editor',
-      onCode: () => abort.abort(new Error('enough')),
+      onCode: () => onCode(abort),
       signal: abort.signal,
       paths: rig.paths,
     });
