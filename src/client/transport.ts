@@ -28,7 +28,7 @@ export async function transportOptions(
   connection: Connection,
   options: FetchOptions,
 ): Promise<TransportOptions> {
-  const fetch = createFetch(connection, { timeout: requestTimeout, ...options });
+  const fetch = createFetch(connection, { ...options, timeout: options.timeout ?? requestTimeout });
   const { timeout: _forRequestsOnly, ...first } = tokenParams(options);
   const { kinds } = options;
   if (kinds?.includes('apiKey')) await connection.getCredential({ ...first, kinds });

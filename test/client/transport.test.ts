@@ -24,7 +24,7 @@ test.each([
     resource,
     interaction: 'allow',
     scope: 'read',
-    ...(timeout === undefined ? {} : { timeout }),
+    timeout,
   });
   const common = { resource, interaction: 'allow', scope: 'read' };
   expect(calls).toEqual([{ method: 'token.get', params: common }]);
