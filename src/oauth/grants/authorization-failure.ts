@@ -165,10 +165,10 @@ export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, w
 
 function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error: OAuthError): string {
   const { code, description = '' } = error;
-  const isUnnamed = code === 'invalid_scope' && scope === undefined;
-  const said = isUnnamed
-    ? scopeless
-    : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
+  const said =
+    code === 'invalid_scope' && scope === undefined
+      ? scopeless
+      : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
   if (refusesResource(error)) return `${said} ${resourceHint(server, true)}`;
   // What the server says of the cause comes first.
   const isOpen = description === '' || /openid|\bid.?token/i.test(description);
@@ -176,7 +176,7 @@ function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error
     isOpen && (code === 'invalid_scope' || code === 'invalid_request')
       ? openidHint(server, scope)
       : undefined;
-  return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
+  return openid === undefined ? said : `${said}${said.endsWith('.') ? '' : '.'} ${openid}.`;
 }
 
 /**
