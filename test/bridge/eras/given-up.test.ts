@@ -101,7 +101,7 @@ const initialize = {
 } as const;
 
 /** What is asked of a client or its user, and answered, if a server answers each request with `count` questions. */
-async function asked(count: number, hasPages: boolean) {
+async function questioned(count: number, hasPages: boolean) {
   const seen = { questions: 0, answers: 0, error: '' };
   const params = { mode: 'url', url: 'https://pay.example', message: '?' };
   const question = { method: 'elicitation/create', params };
@@ -119,7 +119,7 @@ async function asked(count: number, hasPages: boolean) {
   };
   const show = async () => {
     seen.questions += 1;
-    return { action: 'accept' } as const;
+    return { url: params.url, action: 'accept' } as const;
   };
   const time = { sleep: async () => undefined, now: () => 0 };
   const between = hasPages
@@ -130,14 +130,14 @@ async function asked(count: number, hasPages: boolean) {
 }
 
 it('asks a stateful client no more questions at once than it keeps', async () => {
-  expect(await asked(maxQuestions + 1, false)).toMatchObject({
+  expect(await questioned(maxQuestions + 1, false)).toMatchObject({
     questions: 0,
     error: expect.stringContaining('256 questions'),
   });
 });
 
 it.each([false, true])('asks ten times, and passes on every answer (by pages: %s)', async (hasPages) => {
-  expect(await asked(1, hasPages)).toEqual({
+  expect(await questioned(1, hasPages)).toEqual({
     questions: 10,
     answers: 10,
     error: expect.stringContaining('asks something before it goes on'),
