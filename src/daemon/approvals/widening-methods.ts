@@ -171,7 +171,7 @@ export function commandApprovalFor(
 
 /** They are guarded in another way. */
 const guardedElsewhere: ReadonlySet<MethodName> = new Set([
-  // HomeCheck compares it with what the vault holds. What is in force before that is known, anybody may have written.
+  // HomeCheck compares it with what the document has. What is in force before that is known, anybody may have written.
   'settings.set',
   // An open vault is needed to learn that this is an app's home.
   'vault.unlock',
