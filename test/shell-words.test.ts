@@ -84,6 +84,8 @@ describe('a value in a command', () => {
     expect(shellWord('https://notes.example:8443/mcp/v1')).toBe('https://notes.example:8443/mcp/v1');
     expect(shellOption('account', 'Zoë@notes.example')).toBe('--account "Zoë@notes.example"');
     expect(shellOption('scope', 'read files:write')).toBe('--scope "read files:write"');
+    const onWindows = ['a', 'a b&c', 'a%b', 'a"&b', '$(a)', 'a b\\'].map((text) => shellWord(text, 'win32'));
+    expect(onWindows).toEqual(['a', '"a b&c"', 'VALUE', 'VALUE', 'VALUE', 'VALUE']);
   });
 });
 

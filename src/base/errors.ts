@@ -113,13 +113,10 @@ export class KeyturnError extends Error {
   readonly retryAfter?: number;
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
-    super(
-      valuesBelow(message).join('\n'),
-      details.cause === undefined ? undefined : { cause: details.cause },
-    );
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.reason = reason;
-    if (details.hint !== undefined) this.hint = valuesBelow(details.hint).join('\n');
+    if (details.hint !== undefined) this.hint = details.hint;
     if (details.rule !== undefined) this.rule = details.rule;
     if (details.exception !== undefined) this.exception = details.exception;
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
@@ -171,8 +168,9 @@ const whole = (text: string): string => visible(JSON.stringify(text));
 /** Words that sh, bash, zsh and fish take literally. zsh expands a word that begins with `=`, fish one with `%`. */
 const plainWord = /^(?![=%])[\w@%+=:,./-]+$/;
 
-/** cmd.exe and PowerShell take these alike. Nothing else has a quotation that both of them read. */
+/** cmd.exe and PowerShell take these alike: as they are, and between double quotes. */
 const plainOnWindows = /^[\w./:][\w@+=:./?-]*$/;
+const quotableOnWindows = /^[\p{L}\p{M}\p{N} \\_@+=:;,&#~./?()-]*(?<!\\)$/u;
 
 type Platform = 'win32' | (string & {});
 
@@ -184,17 +182,16 @@ function ownPlatform(): Platform {
 /**
  * A value as one argument of a command that a user may paste into a shell. Use it for every value that isn't a
  * constant of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a
- * value is another command. On Windows a command holds plain words only: the error's constructor and the terminal name
- * another value on a line of its own (`valuesBelow`).
+ * value is another command. On Windows `VALUE` stands for one that no quotation gives to both shells, such as with `%`.
  */
 export function shellWord(text: string, platform: Platform = ownPlatform()): string {
-  if (platform === 'win32') return plainOnWindows.test(text) ? text : setAside(text);
+  if (platform === 'win32') return plainOnWindows.test(text) ? text : shellQuoted(text, platform);
   return plainWord.test(text) ? text : shellQuoted(text, platform);
 }
 
 function shellQuoted(text: string, platform: Platform): string {
-  if (platform === 'win32') return shellWord(text, platform);
   const shown = visible(text);
+  if (platform === 'win32') return shown === text && quotableOnWindows.test(text) ? `"${text}"` : 'VALUE';
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.
   if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(shown)) return `"${shown}"`;
   // Between single quotes fish reads \\ and \', unlike the other shells. Between double quotes all read these alike.
@@ -202,28 +199,11 @@ function shellQuoted(text: string, platform: Platform): string {
 }
 
 /**
- * An option with its value, as a name of an account or a list of scopes: in quotation marks, except on Windows. A value
+ * An option with its value, as a name of an account or a list of scopes: in quotation marks. A value
  * that begins with a dash is behind `=`: without it, parsers take the value for an option.
  */
 export function shellOption(name: string, value: string, platform: Platform = ownPlatform()): string {
   return `--${name}${value.startsWith('-') ? '=' : ' '}${shellQuoted(value, platform)}`;
-}
-
-/** Is around a value that can't be in a command. Nobody else can guess it, so no text from outside holds it. */
-let mark: string | undefined;
-
-function setAside(value: string): string {
-  mark ??= crypto.randomUUID();
-  return `${mark}<${whole(value)}${mark}>`;
-}
-
-/** The text, and a line for each value that can't be in its command. */
-export function valuesBelow(text: string): readonly string[] {
-  if (mark === undefined) return [text];
-  const [start = '', ...parts] = text.split(`${mark}<`);
-  const values = parts.map((part) => part.split(`${mark}>`));
-  const line = values.map(([, rest = ''], at) => `VALUE${at + 1}${rest}`);
-  return [start + line.join(''), ...values.map(([value], at) => `VALUE${at + 1} is ${value}`)];
 }
 
 /**

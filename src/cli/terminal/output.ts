@@ -7,7 +7,7 @@
  * hold anything.
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
-import { exitCodes, KeyturnError, moment, quoted, reasons, valuesBelow } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, moment, quoted, reasons } from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { hasBrowser } from '../../base/system/display.ts';
@@ -91,10 +91,10 @@ let isSaid = false;
 /** True once this command has said anything on stderr. */
 export const hasSaid = (): boolean => isSaid;
 
-/** One line for the user who watches, and one for each value that can't be in its command. */
+/** One line for the user who watches. */
 export function say(line: string): void {
   isSaid = true;
-  for (const one of valuesBelow(line)) process.stderr.write(`${visible(one)}\n`);
+  process.stderr.write(`${visible(line)}\n`);
 }
 
 /** Several of our own lines: a complaint of the broker that could not be started, a stack. */
@@ -104,7 +104,7 @@ function sayLines(text: string): void {
 
 /** One line of the answer. */
 export function print(line: string): void {
-  for (const one of valuesBelow(line)) process.stdout.write(`${visible(one)}\n`);
+  process.stdout.write(`${visible(line)}\n`);
 }
 
 /** A piece of a long answer, as it is. Resolves when it was written, or can't be: `guardOutput` says so then. */
@@ -114,7 +114,7 @@ export async function printPiece(text: string): Promise<void> {
 
 export function printJson(value: unknown): void {
   const text = JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined);
-  for (const line of text.split('\n')) process.stdout.write(`${visible(line)}\n`);
+  for (const line of text.split('\n')) print(line);
 }
 
 /**
