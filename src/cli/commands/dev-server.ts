@@ -79,6 +79,6 @@ function guide(
     `  keyturn app allow cli ${shellWord(resource)}`,
     `  keyturn token ${shellWord(resource)}`,
     '',
-    'Interrupt (Ctrl-C) to end both servers.',
+    'Interrupt (Ctrl-C) to end the servers.',
   ];
 }
