@@ -39,7 +39,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   const { run, once, asBefore } = terms;
   if (Object.values(terms).every((term) => term === undefined)) return;
   if (answer !== 'approve' || question.kind !== 'allow') {
-    throw new KeyturnError('invalid_request', 'An answer to this request has no options.', {
+    throw new KeyturnError('invalid_request', 'This answer has no options.', {
       rule: 'Only the approval of an app’s access can be limited, and only a choice of accounts names one',
       hint: 'Answer it without them.',
     });

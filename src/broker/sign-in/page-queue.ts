@@ -13,13 +13,13 @@ import { pageWithdrawn } from '../refusals/refusals.ts';
 
 export class PageQueue {
   /** By endpoint. */
-  readonly #pauses: RequestWaits;
+  readonly #waits: RequestWaits;
   #tail: Promise<unknown> = Promise.resolve();
   readonly #failed = new Set<string>();
   readonly #queued = new Set<string>();
 
   constructor(now: () => number) {
-    this.#pauses = new RequestWaits(now);
+    this.#waits = new RequestWaits(now);
   }
 
   /**
@@ -46,7 +46,7 @@ export class PageQueue {
     await untilAborted(before, signal).finally(() => this.#queued.delete(endpoint));
     try {
       const done = await turn;
-      this.#pauses.end(endpoint);
+      this.#waits.end(endpoint);
       return done;
     } catch (error) {
       if (isOpened && blocks(error)) this.#pageFailed(endpoint, signal);
@@ -58,12 +58,12 @@ export class PageQueue {
     if (!signal.aborted) this.#failed.add(endpoint);
     // The app disconnected. Any other reason comes from the broker (such as the user's own sign-in) and causes
     // no pause.
-    else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.lengthen(endpoint);
+    else if (reasonOf(signal.reason) === 'interrupted') this.#waits.lengthen(endpoint);
   }
 
   /** Throws `rate_limited` during the pause after a withdrawn page. */
   refusePaused(endpoint: string): void {
-    const retryAfter = this.#pauses.left(endpoint);
+    const retryAfter = this.#waits.left(endpoint);
     if (retryAfter > 0) throw pageWithdrawn(endpoint, retryAfter);
   }
 
@@ -79,6 +79,6 @@ export class PageQueue {
 
   userActed(endpoint: string): void {
     this.#failed.delete(endpoint);
-    this.#pauses.end(endpoint);
+    this.#waits.end(endpoint);
   }
 }

@@ -50,7 +50,7 @@ const approveRequest = defineCommand(
     },
     about:
       'Approve a request. Before you pair an app, compare the code that it shows. While the Keyturn app runs, approve in its window.',
-    notes: ['The options apply only to an app’s request for access.'],
+    notes: ['The options but --account apply only to an app’s request for access.'],
     examples: ['keyturn request approve 1a2b', 'keyturn request approve 1a2b --this-run --for 30m'],
   },
   async ({ options, operands: [id] }) => {

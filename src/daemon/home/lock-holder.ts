@@ -21,7 +21,7 @@ export function anyHolder(stateFolder: string): number | undefined {
 }
 
 /** A process as a user knows it: what it was started as, and its pid. Its arguments may hold secrets. */
-export function processName(pid: number): string {
+export function holderName(pid: number): string {
   let name = '';
   try {
     [name = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0', 1);

@@ -13,7 +13,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { checkPrivate } from '../../base/private/private-check.ts';
 import { unwritableFile } from '../../base/private/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { anyHolder, processName } from './lock-holder.ts';
+import { anyHolder, holderName } from './lock-holder.ts';
 
 /** <sys/file.h>: the same on Linux and macOS. */
 const LOCK_EX = 2;
@@ -53,7 +53,7 @@ export async function takeLock(stateFolder: string, platform = process.platform)
 
 function alreadyRuns(stateFolder: string): KeyturnError {
   const holder = anyHolder(stateFolder);
-  const who = holder === undefined ? '' : `: ${processName(holder)}`;
+  const who = holder === undefined ? '' : `: ${holderName(holder)}`;
   const more = holder === undefined ? [] : [`If it does not end, or is not Keyturn: kill ${holder}`];
   return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder})${who}.`, {
     hint: ['Use it, or end it with: keyturn broker stop.', ...more].join(' '),

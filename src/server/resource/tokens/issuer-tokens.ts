@@ -65,7 +65,7 @@ interface Preset {
   readonly isAccessToken?: (claims: Claims) => boolean;
 }
 
-/** At Entra ID, Okta and Auth0 access tokens always have the claims that are named, and ID tokens don't. */
+/** Where an access token of theirs has its scopes and its client, and what tells it from an ID token. */
 const presets: Readonly<Record<IssuerPreset, Preset>> = {
   // "Access token claims reference" of the Microsoft identity platform: scp is of a user, roles of an app alone.
   entra: {
