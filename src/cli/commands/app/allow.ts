@@ -33,7 +33,7 @@ export const allowApp = defineCommand(
       },
     },
     about:
-      'Allow an app to have access tokens for an MCP server. APP is a name or an id from `keyturn app`. The app cli is the command line: any program that you run can use its tokens.',
+      'Allow an app to have access tokens for an MCP server. APP is a name or id from `keyturn app`. The app cli is the command line: any program of yours can use its tokens.',
     examples: [
       'keyturn app allow cli https://notes.example/mcp',
       'keyturn app allow my-editor https://notes.example/mcp -s notes:read --for 8h',
