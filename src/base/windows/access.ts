@@ -8,8 +8,8 @@
 import { KeyturnError, quoted } from '../errors.ts';
 import { loadSecurity, type Security } from './security.ts';
 
-/** The system, and the group of its administrators, as Windows writes them. */
-const systemSids = ['S-1-5-18', 'S-1-5-32-544'];
+const system = 'S-1-5-18';
+const administrators = 'S-1-5-32-544';
 
 export interface WindowsAccess {
   /** Keeps other users out of a folder and of what is below it. Throws `socket_unsafe`. */
@@ -23,7 +23,7 @@ export async function loadWindowsAccess(): Promise<WindowsAccess> {
   const { user, owner } = security;
   return {
     restrictFolder: (folder) => {
-      const problem = folderProblem(security, folder, new Set([user, owner, ...systemSids]));
+      const problem = folderProblem(security, folder, new Set([user, owner, system, administrators]));
       if (problem === undefined) return;
       throw new KeyturnError(
         'socket_unsafe',
@@ -49,9 +49,9 @@ export async function loadWindowsAccess(): Promise<WindowsAccess> {
 function folderProblem(security: Security, folder: string, owners: ReadonlySet<string>): string | undefined {
   // Who owns it may change its rights again.
   if (!owners.has(security.ownerOf(folder) ?? '')) return 'another user owns it';
-  if (!security.setFolderRights(folder, `D:P(A;OICI;FA;;;${security.user})(A;OICI;FA;;;SY)`))
+  if (!security.setFolderRights(folder, `D:P(A;OICI;FA;;;${security.user})(A;OICI;FA;;;${system})`))
     return 'Windows refused to change its rights';
   const entries = security.rightsOf(folder)?.match(/\([^)]*\)/g) ?? ['none'];
-  const known = new RegExp(String.raw`^\(A;[A-Z]*;FA;;;(SY|${security.user})\)$`);
+  const known = new RegExp(String.raw`^\(A;[A-Z]*;FA;;;(${system}|${security.user})\)$`);
   return entries.every((entry) => known.test(entry)) ? undefined : 'its file system keeps no rights';
 }

@@ -29,7 +29,7 @@ export interface Security {
   readonly owner: string;
   /** The SID of a file's or folder's owner; undefined where the system doesn't tell. */
   ownerOf(file: string): string | undefined;
-  /** The rights of a file or folder in SDDL; undefined where the system doesn't tell. */
+  /** The rights of a file or folder in SDDL, with SIDs; undefined where the system doesn't tell. */
   rightsOf(file: string): string | undefined;
   /** Sets a folder's rights, and lets what is below inherit them. */
   setFolderRights(folder: string, sddl: string): boolean;
@@ -68,7 +68,7 @@ export async function loadSecurity(): Promise<Security> {
     },
   };
   const sids = ownSids(native);
-  return { ...sids, ...reading(native), ...setting(native) };
+  return { ...sids, ...reading(native, sids.user), ...setting(native) };
 }
 
 function ownSids({ kernel, advapi, textAt }: Native): Pick<Security, 'user' | 'owner'> {
@@ -98,7 +98,7 @@ function ownSids({ kernel, advapi, textAt }: Native): Pick<Security, 'user' | 'o
   }
 }
 
-function reading({ kernel, advapi, textAt }: Native): Pick<Security, 'ownerOf' | 'rightsOf'> {
+function reading({ kernel, advapi, textAt }: Native, user: string): Pick<Security, 'ownerOf' | 'rightsOf'> {
   const read = advapi(
     'uint32 __stdcall GetNamedSecurityInfoW(str16 name, int kind, uint32 parts, void *owner, void *group, void *dacl, void *sacl, _Out_ void **descriptor)',
   );
@@ -112,18 +112,31 @@ function reading({ kernel, advapi, textAt }: Native): Pick<Security, 'ownerOf' |
     if (read(file, SE_FILE_OBJECT, parts, null, null, null, null, descriptor) !== 0) return undefined;
     const isWritten = write(descriptor[0], SDDL_REVISION_1, parts, text, null) !== 0;
     free(descriptor[0]);
-    return isWritten ? textAt(text[0]) : undefined;
+    return isWritten ? withSids(textAt(text[0]), user) : undefined;
   };
   return {
-    ownerOf: (file) => sidIn(described(file, OWNER_SECURITY_INFORMATION)),
+    ownerOf: (file) => described(file, OWNER_SECURITY_INFORMATION)?.replace(/^O:/, ''),
     rightsOf: (file) => described(file, DACL_SECURITY_INFORMATION),
   };
 }
 
-/** SDDL has names of two letters for some. Of those, these two may own a folder of the home (access.ts). */
-function sidIn(owner: string | undefined): string | undefined {
-  const sid = owner?.replace(/^O:/, '');
-  return sid === 'BA' ? 'S-1-5-32-544' : sid === 'SY' ? 'S-1-5-18' : sid;
+/** SDDL's names of two letters for those who may own a folder of the home or have rights in it (access.ts). */
+const namedSids: Readonly<Record<string, string>> = {
+  BA: 'S-1-5-32-544',
+  SY: 'S-1-5-18',
+  LS: 'S-1-5-19',
+  NS: 'S-1-5-20',
+};
+
+/** The ends of the SIDs of a computer's built-in administrator and guest. */
+const namedUsers: Readonly<Record<string, string>> = { LA: '-500', LG: '-501' };
+
+/** The text of SDDL with SIDs in place of their names. `user`: this process's. */
+export function withSids(sddl: string, user: string): string {
+  return sddl.replaceAll(/(?<=^O:|;)[A-Z]{2}(?=\)|$)/g, (name) => {
+    const end = namedUsers[name];
+    return end !== undefined && user.endsWith(end) ? user : (namedSids[name] ?? name);
+  });
 }
 
 function setting({ kernel, advapi }: Native): Pick<Security, 'setFolderRights' | 'setPipeRights'> {
