@@ -8,12 +8,8 @@ import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
 import { clientIdentifier, registration } from '../../src/ipc/protocol/schemas/oauth-client-schema.ts';
+import { empty, id } from '../../src/ipc/protocol/schemas/values.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
-
-const empty = z.object({});
-
-/** An id; the main process asks the broker whether there is such a thing. */
-const id = z.string().min(1).max(128);
 
 /**
  * A text that a window shows for copying: a command, an address. Lines with nothing invisible in them, and none
