@@ -12,7 +12,7 @@ import { formatNumber } from './base/format.ts';
 export function CardWindow({ id }: { readonly id?: string }) {
   const loaded = useList('request.list');
   const cards = cardsOf(loaded.value?.requests ?? []);
-  const card = cards.find((open) => id === undefined || open.id === id);
+  const card = cards.find((open) => open.id === id) ?? cards[0];
   const shownId = card?.id;
   // What was said of the last answer must not lie over the buttons of the next question.
   useEffect(() => {

@@ -126,7 +126,8 @@ describe('how long it is allowed', () => {
 
   it('is at most an hour for the command, and no session for an unknown process', async () => {
     const { page } = await openWindow({
-      hash: 'card/cli',
+      // One that is gone: the oldest takes its place.
+      hash: 'card/gone',
       answer: exampleAnswer({
         'request.list': {
           requests: [
