@@ -25,7 +25,6 @@ export function Mark({ tone, icon, title, children }: MarkProps) {
 const signInStates: Readonly<Record<string, readonly [Tone, IconName] | undefined>> = {
   active: ['good', 'check'],
   refreshing: ['good', 'refresh'],
-  expired: ['warn', 'clock'],
   signInRequired: ['warn', 'user'],
   revoked: ['calm', 'ended'],
 };

@@ -24,7 +24,6 @@ export const common = {
     active: 'Signed in',
     noNewToken: 'Can’t renew',
     refreshing: 'Renewing',
-    expired: 'Expired',
     signInRequired: 'Sign-in required',
     revoked: 'Revoked',
   } as Readonly<Record<string, string | undefined>>,

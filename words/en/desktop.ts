@@ -17,7 +17,6 @@ export const desktop = {
   states: {
     active: 'signed in',
     refreshing: 'signed in',
-    expired: 'expired',
     signInRequired: 'sign-in required',
   } as Readonly<Record<string, string | undefined>>,
 

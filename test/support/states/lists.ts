@@ -165,7 +165,6 @@ export const troubled: Lists = {
         }),
       ),
       signInOf({ id: 'g6', state: 'refreshing', lostRefresh: { startedAt: ago(30), cause: 'answerLost' } }),
-      signInOf({ id: 'g7', state: 'expired' }),
     ],
   },
   'apiKey.list': {
