@@ -12,7 +12,7 @@ import { When } from '../../parts/when.tsx';
 import { useAction } from '../../state/store.ts';
 import { SettingChoice } from './setting-choice.tsx';
 import { UnlockButton } from '../vault/unlock.tsx';
-import { lockedStates } from '../vault/vault-banner.tsx';
+import { unlockableStates } from '../vault/vault-banner.tsx';
 
 const words = strings.settings;
 
@@ -52,7 +52,7 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
 function VaultStatus({ status }: { readonly status: Status }) {
   const { vault, vaultOpenedBy, vaultState } = status;
   const { state, since } = vaultState;
-  const isLocked = lockedStates.has(state);
+  const isUnlockable = unlockableStates.has(state);
   const isFine = fineStates.has(state);
   return (
     <div class="setting">
@@ -62,13 +62,13 @@ function VaultStatus({ status }: { readonly status: Status }) {
           {vaultOpenedBy !== undefined && `, ${words.vaultKeys[vaultOpenedBy] ?? ''}`}
         </p>
         <p class="dim small">
-          <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>
+          <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isUnlockable ? 'lock' : 'warn'}>
             {words.vaultStates[state] ?? <UntrustedText text={state} />}
           </Mark>{' '}
           {words.changed} <When at={since} />
         </p>
       </div>
-      {isLocked && <UnlockButton status={status} />}
+      {isUnlockable && <UnlockButton status={status} />}
       {isFine && <LockButton />}
     </div>
   );

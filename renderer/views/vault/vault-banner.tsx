@@ -8,8 +8,8 @@ import { WhenExactly } from '../../parts/when.tsx';
 import { useAction, useList } from '../../state/store.ts';
 import { UnlockButton } from './unlock.tsx';
 
-/** States in which an unlock is what helps. */
-export const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked', 'waiting']);
+/** States in which an unlock helps. */
+export const unlockableStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked', 'waiting']);
 
 export function VaultBanner() {
   const { value: status } = useList('status');
@@ -19,7 +19,7 @@ export function VaultBanner() {
   if (sentence === undefined) return <NotVerified home={status.homeState} />;
   // A lock that a press opens needs no further words; its hint is for the command line.
   const { what, hint } = status.vaultState;
-  const isPlainLock = lockedStates.has(state) && status.vaultSource === undefined;
+  const isPlainLock = unlockableStates.has(state) && status.vaultSource === undefined;
   const said = isPlainLock ? [] : [what, hint].filter((line) => line !== undefined);
   const mayUseFile = state === 'absent' && !status.homeState.hasOpenedVault;
   return (
@@ -35,7 +35,7 @@ export function VaultBanner() {
         ))}
         {mayUseFile && <p class="small">{strings.useFileWhat}</p>}
       </Notice>
-      {lockedStates.has(state) && <UnlockButton status={status} />}
+      {unlockableStates.has(state) && <UnlockButton status={status} />}
       {mayUseFile && <FileButton />}
     </div>
   );
