@@ -1,6 +1,6 @@
 /**
- * Addresses that an MCP server asks the user to open: each is a card first, and the browser opens it after a
- * yes.
+ * Addresses that an MCP server asks the user to open: each is a card first, and the browser opens it after an
+ * approval.
  *
  * Invariant: only an app that may reach the server shows an address for it, one at a time. Only https, and http on
  * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. An app

@@ -46,7 +46,7 @@ export const apps = {
     removeApp: 'Remove {app}',
     removeTitle: 'Remove this app?',
     removeWhat:
-      'It gets no more access. What it already got works until it expires. It can ask to connect again.',
+      'It gets no more access. Its tokens work until they expire, API keys until you replace them at the server. It can ask to connect again.',
     removeConfirm: 'Remove',
     removed: '{app} was removed.',
     narrowHint: 'Untick what it doesn’t need. If it asks for more later, Keyturn asks you.',
@@ -62,7 +62,7 @@ export const apps = {
     endOf: 'Remove {name}',
     endTitle: 'Remove this forward?',
     endWhat:
-      'Programs there can’t ask for access any more. What they already got works until it expires. Apps stay connected for the next time.',
+      'Programs there can’t ask for access any more. Their tokens work until they expire, API keys until you replace them at the server. Apps stay connected for the next time.',
     ended: 'Programs on {name} can’t ask for access any more.',
   },
 } as const;

@@ -57,7 +57,7 @@ export const cards = {
     more: 'Already has access to this server, and asks for more.',
     changed: 'This request has changed since it opened. Read it again before you decide.',
     howLong: 'For how long',
-    endsEarlier: 'You can end any of these at any time under Connected apps.',
+    endsEarlier: 'You can revoke longer access at any time under Connected apps.',
     durations: {
       once: 'Just this time',
       hour: 'For 1 hour',
@@ -155,7 +155,7 @@ export const cards = {
     pasteSubmit: 'Use this URL',
     errorPage: 'It shows an error',
     errorPageTold: 'Keyturn registers at this provider again. Then it opens another page.',
-    newClient: 'Keyturn has registered at this provider again. Continue at this page.',
+    newClient: 'Keyturn has another OAuth client at this provider now. Continue at this page.',
     pasted: 'The URL was accepted.',
     codeHint: 'Enter it only if you started this sign-in yourself.',
     open: 'Open the page',

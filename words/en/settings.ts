@@ -144,7 +144,7 @@ export const settings = {
   pause: {
     title: 'All access',
     pause: 'Pause all access',
-    what: 'Apps get no access. What they already got works until it expires.',
+    what: 'Apps get no access. Their tokens work until they expire, API keys until you replace them at the server.',
     forHour: 'Pause for 1 hour',
     untilIResume: 'Pause until I resume',
     paused: 'All access is paused. Apps get no access.',

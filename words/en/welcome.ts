@@ -36,7 +36,7 @@ export const welcome = {
     connect: 'Connect {names}',
     connecting: 'Connecting…',
     again: 'Look again',
-    changed: 'Done. The list shows what was changed.',
+    changed: 'The list shows what was changed, and what wasn’t.',
     resultTitle: 'What was done',
     restart: 'Restart these apps. Each asks here for its access at its first start.',
     switched: 'uses Keyturn now.',
@@ -48,7 +48,7 @@ export const welcome = {
     undoTitle: 'Undo all changes?',
     undoWhat:
       'The entries become what they were before. What you changed in those files since then stays as it is.',
-    undone: 'Done. The list shows what was undone.',
+    undone: 'The list shows what was undone, and what wasn’t.',
     keyStays: 'The API key for {server} stays in Keyturn, and may be in the file again.',
   },
 } as const;

@@ -62,15 +62,15 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
     'account_mismatch',
     `The sign-in was for ${known.map(quoted).join(' or ')}, but ${who}.`,
     {
-      rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s sign-in',
-      hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
+      rule: 'A sign-in as another account is kept only if you approve it, and changes no other account’s sign-in',
+      hint: `Nothing was kept. Sign in as the right account, or approve the other one when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
     },
   );
 }
 
 /**
  * Client credentials and a workload name no user, so there is no question about the account. An identity assertion
- * names one: for another one than before an app's request ends, and only the user can say yes.
+ * names one: for another one than before an app's request ends, and only the user can approve that.
  */
 export async function storeUnattended(
   parts: BrokerParts,

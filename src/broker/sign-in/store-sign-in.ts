@@ -4,9 +4,9 @@
  *
  * Invariants: a record names an item only after its tokens are in the vault. Until then the sign-in has its earlier
  * tokens. The item of the earlier sign-in stays in the record, so that a revocation reaches every token that the server
- * still accepts. Tokens of another subject never update the sign-in they were asked for. If the user says yes, it
- * becomes a separate sign-in, and the other one stays unchanged. Tokens that can't be kept are given back to their
- * server.
+ * still accepts. Tokens of another subject never update the sign-in they were asked for. If the user
+ * approves, it becomes a separate sign-in, and the other one stays unchanged. Tokens that can't be kept are given back
+ * to their server.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';

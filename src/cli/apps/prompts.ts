@@ -1,8 +1,8 @@
 /**
  * Questions at this terminal about the entries of one server and account.
  *
- * Invariant: one is asked at a time, and the first answer is the answer to all of them; but a yes gives no more than
- * its question named, and a no takes nothing from an earlier yes. One that is no longer open at the broker ends, and
+ * Invariant: one is asked at a time, and the first answer is the answer to all of them; but an approval gives no
+ * more than its question named, and a refusal takes nothing from an earlier one. One that is no longer open at the broker ends, and
  * answers no other.
  */
 import { say } from '../terminal/output.ts';
