@@ -20,7 +20,7 @@ import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import type { Answer } from '../test/support/electron/window-page.ts';
 import build from '../test/support/built.ts';
 import { openStatePage } from '../test/support/states/open-state.ts';
-import { deskStates, isCardState, type DeskState } from '../test/support/states/states.ts';
+import { windowStates, isCardState, type WindowState } from '../test/support/states/states.ts';
 
 const { values, positionals } = parseArgs({
   options: { every: { type: 'boolean', default: false } },
@@ -55,13 +55,13 @@ const cardFit = z.object({ height: z.number() });
 
 interface Picture {
   readonly name: string;
-  readonly state: DeskState;
+  readonly state: WindowState;
 }
 
 function chosenPictures(): readonly Picture[] {
-  if (values.every) return deskStates.map((state) => ({ name: state.name, state }));
+  if (values.every) return windowStates.map((state) => ({ name: state.name, state }));
   return Object.entries(pictures).map(([name, wanted]) => {
-    const state = deskStates.find((known) => known.name === wanted);
+    const state = windowStates.find((known) => known.name === wanted);
     if (state === undefined) throw new Error(`There is no state ${wanted}.`);
     return { name, state };
   });

@@ -5,10 +5,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';
 import { openStatePage } from '../support/states/open-state.ts';
-import { deskStates, isVariant } from '../support/states/states.ts';
+import { windowStates, isVariant } from '../support/states/states.ts';
 import { windowsChromium } from '../support/browsers/windows-chromium.ts';
 
-const states = deskStates.filter((state) => !isVariant(state));
+const states = windowStates.filter((state) => !isVariant(state));
 
 /** So that a busy machine gets through each within a test's time. */
 const parts = 4;

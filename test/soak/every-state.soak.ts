@@ -6,7 +6,7 @@ import { openBrowserProfile } from '../support/browsers/browser.ts';
 import build from '../support/built.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { stateFaults } from '../support/states/state-faults.ts';
-import { deskStates } from '../support/states/states.ts';
+import { windowStates } from '../support/states/states.ts';
 
 it('every state is whole and open to everybody at each width', async () => {
   build();
@@ -14,7 +14,7 @@ it('every state is whole and open to everybody at each width', async () => {
   const faults: string[] = [];
   try {
     const opened = await openStatePage(profile.page.context());
-    for (const state of deskStates) {
+    for (const state of windowStates) {
       await opened.show(state);
       faults.push(...(await stateFaults(opened, state, 'full')));
     }

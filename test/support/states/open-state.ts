@@ -3,7 +3,7 @@ import type { BrowserContext } from 'playwright';
 import { window as words } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
 import { drawn, openPage, settled, type Answer, type WindowOptions } from '../electron/window-page.ts';
-import { answerIn, isCardState, type DeskState } from './states.ts';
+import { answerIn, isCardState, type WindowState } from './states.ts';
 
 /** CSS pixels. */
 interface Size {
@@ -39,9 +39,9 @@ export async function openStatePage(
       await page.evaluate(`${drawn}()`);
     },
     /** Opens the state, in the size that its window has at first. Nothing of the state before it is left. */
-    show: async (state: DeskState) => {
+    show: async (state: WindowState) => {
       const before = shown;
-      const goTo = async (next: DeskState): Promise<void> => {
+      const goTo = async (next: WindowState): Promise<void> => {
         shown = next;
         await page.evaluate(`location.hash = ${JSON.stringify(next.hash)}`);
         await page.evaluate(settled);
@@ -91,13 +91,13 @@ export async function openStatePage(
 export type StatePage = Awaited<ReturnType<typeof openStatePage>>;
 
 /** The window of cards without one: nothing of a view or a card outlasts it. */
-const nothing: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
+const nothing: WindowState = { name: 'nothing', hash: 'card', sign: '.empty' };
 
 /**
  * True where a user in the main window comes from one state to the other by a click on a tab or a row: all lists are
  * the same, and nothing was pressed or typed.
  */
-function leadsTo(from: DeskState, to: DeskState): boolean {
+function leadsTo(from: WindowState, to: WindowState): boolean {
   const isSame = from.lists === to.lists && from.refused === to.refused && from.isLarge === to.isLarge;
   return isSame && [from, to].every((state) => !isCardState(state) && !state.press && !state.type);
 }
@@ -109,7 +109,7 @@ const redrawn: ReadonlySet<string> = new Set(['request.list', 'status']);
 const pressCalls = new Set<string>(['signIn.show', 'signIn.revoke', 'request.answer', 'card.answer']);
 
 /** True where the page needn't be loaded anew, which costs three times as much as two views. */
-function isReadAnew(from: DeskState, to: DeskState): boolean {
+function isReadAnew(from: WindowState, to: WindowState): boolean {
   if ([from, to].some(({ refused = [] }) => refused.some((call) => !pressCalls.has(call)))) return false;
   const [before, after]: Readonly<Record<string, unknown>>[] = [from.lists ?? {}, to.lists ?? {}];
   const names = Object.keys({ ...before, ...after });

@@ -2,7 +2,7 @@
 import { accessibilityFaults } from '../browsers/accessibility.ts';
 import { layoutFaults } from './layout.ts';
 import type { StatePage } from './open-state.ts';
-import type { DeskState } from './states.ts';
+import type { WindowState } from './states.ts';
 
 /** The width at which axe is asked `once`: most of what a page has is shown there, the rest is its own layout. */
 const middle = 480;
@@ -23,7 +23,7 @@ const depths = {
  */
 export async function stateFaults(
   { page, complaints, resize }: StatePage,
-  { name }: DeskState,
+  { name }: WindowState,
   depth: keyof typeof depths,
 ): Promise<string[]> {
   const faults: string[] = [];

@@ -16,7 +16,7 @@ import { longBreath, oneBreath, questions } from './questions.ts';
 /** A selector, or the name of a button: an ICU message whose arguments fit any text. */
 export type Pressed = string | ((words: typeof english) => string);
 
-export interface DeskState {
+export interface WindowState {
   readonly name: string;
   /** The part of the address after `#`. */
   readonly hash: string;
@@ -37,7 +37,7 @@ export interface DeskState {
  * True for a state that has the same parts as another one: with longer or larger texts, or with other words. Only the
  * soak looks at it.
  */
-export const isVariant = ({ name }: DeskState): boolean =>
+export const isVariant = ({ name }: WindowState): boolean =>
   /-(?:long|large)$|^(?:card-command-|vault-|server-trouble-[2-7]|card-allow-[aeu])/.test(name);
 
 /** Each view, as it is opened: its address and its sign. */
@@ -52,7 +52,7 @@ const views = {
   'settings/advanced': '#broker-title',
 } as const;
 
-const inEachView = (suffix: string, fields: Partial<DeskState>): readonly DeskState[] =>
+const inEachView = (suffix: string, fields: Partial<WindowState>): readonly WindowState[] =>
   Object.entries(views).map(([hash, sign]) => ({
     name: `${hash.replace('/', '-')}${suffix}`,
     hash,
@@ -64,10 +64,15 @@ const [passphraseVault] = [{ vault: 'sealed-file', vaultOpenedBy: 'passphrase' }
 const emptyHome = { homeState: { ...exampleStatus.homeState, hasOpenedVault: false } };
 const { allow, pair, url, command } = exampleQuestions;
 
-type Row = readonly [name: string, sign: string, press?: DeskState['press'], refused?: DeskState['refused']];
+type Row = readonly [
+  name: string,
+  sign: string,
+  press?: WindowState['press'],
+  refused?: WindowState['refused'],
+];
 
 /** States at one address, over the same lists. */
-const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[]): readonly DeskState[] =>
+const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[]): readonly WindowState[] =>
   rows.map(([name, sign, press, refused]) => ({
     name,
     hash,
@@ -78,7 +83,7 @@ const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[
   }));
 
 /** The main window's views, in order and out of it. */
-const mainStates: readonly DeskState[] = [
+const mainStates: readonly WindowState[] = [
   ...inEachView('', {}),
   { name: 'server', hash: 'servers/g1', sign: 'article' },
   { name: 'app', hash: 'apps/c1', sign: 'article' },
@@ -154,7 +159,7 @@ const firstWaiting = ['.waiting button'];
 const searched = { hash: 'servers', sign: 'dialog .search', press: ['.search-button'] };
 
 /** What opens over the main window. States with the same lists stand together: the page needn't be loaded between them. */
-const dialogStates: readonly DeskState[] = [
+const dialogStates: readonly WindowState[] = [
   { name: 'search', ...searched, type: [['dialog input', 'e']] },
   { name: 'search-nothing', ...searched, type: [['dialog input', 'nowhere']] },
   ...statesAt(
@@ -195,7 +200,7 @@ const dialogStates: readonly DeskState[] = [
 const submit = '.question [type=submit]';
 
 /** The window of cards. */
-const cardStates: readonly DeskState[] = [
+const cardStates: readonly WindowState[] = [
   ...Object.entries(questions).map(([kind, question]) => ({
     name: `card-${kind}`,
     hash: 'card',
@@ -251,7 +256,7 @@ const cardStates: readonly DeskState[] = [
 const nextButton = ({ welcome }: typeof english): string => welcome.next;
 
 /** The first run, and the apps on this computer wherever they are connected. */
-const setupStates: readonly DeskState[] = [
+const setupStates: readonly WindowState[] = [
   ...statesAt('welcome', { 'setup.look': { ...exampleLook, runs: 0 } }, ['welcome', '.setup .client']),
   ...statesAt(
     'welcome',
@@ -293,13 +298,13 @@ const setupStates: readonly DeskState[] = [
   },
 ];
 
-export const deskStates: DeskState[] = [...mainStates, ...dialogStates, ...setupStates, ...cardStates];
+export const windowStates: WindowState[] = [...mainStates, ...dialogStates, ...setupStates, ...cardStates];
 
 /** A card's window, and no view with tabs. */
-export const isCardState = ({ hash }: DeskState): boolean => hash.split('/')[0] === 'card';
+export const isCardState = ({ hash }: WindowState): boolean => hash.split('/')[0] === 'card';
 
 /** Answers a window in this state. */
-export function answerIn({ lists = {}, refused = [] }: Pick<DeskState, 'lists' | 'refused'>): Answer {
+export function answerIn({ lists = {}, refused = [] }: Pick<WindowState, 'lists' | 'refused'>): Answer {
   const example = exampleAnswer();
   const known: Readonly<Record<string, unknown>> = lists;
   return async (channel, params): Promise<Envelope<unknown>> => {
