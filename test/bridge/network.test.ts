@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wasNeverSent } from '../../src/base/system/connection-faults.ts';
+import { unreachable } from '../../src/bridge/base/errors.ts';
 import type { NetworkResult } from '../../src/ipc/wire/network-messages.ts';
 import { proxyEar } from '../support/servers/proxy-ear.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
@@ -27,7 +29,7 @@ async function outcomes(
   env: Readonly<Record<string, string>>,
   told: NetworkResult = {},
   url = world.protectedServer.url,
-): Promise<unknown> {
+): Promise<unknown[]> {
   const network = path.join(import.meta.dirname, '..', '..', 'src', 'bridge', 'network.ts');
   const script = `
     const { bridgeFetch } = await import(${JSON.stringify(network)});
@@ -42,13 +44,19 @@ async function outcomes(
   execFile(process.execPath, args, { env }, (error, stdout) =>
     error ? child.reject(error) : child.resolve(stdout),
   );
-  return JSON.parse(await child.promise);
+  return JSON.parse(await child.promise) as unknown[];
 }
 
 describe('a server whose authority', () => {
-  it('is nobody’s is refused', async () => {
-    const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
-    expect(await outcomes({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([code, code]);
+  it('is nobody’s is refused, and no second try is proposed', async () => {
+    const [code = '', ...more] = await outcomes({ NODE_TLS_REJECT_UNAUTHORIZED: '0' });
+    expect(more).toEqual([code]);
+    expect(wasNeverSent(String(code))).toBe(true);
+    expect(unreachable('https://a.example', String(code))).toMatchObject({
+      message: expect.stringContaining('The certificate of https://a.example was refused'),
+      hint: expect.stringMatching(/set extraAuthorities FILE.*restart this server in your client/),
+      isPassing: false,
+    });
   });
 
   it('the broker’s settings name is trusted, unless the entry names its own', async () => {

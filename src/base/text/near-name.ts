@@ -22,7 +22,7 @@ export function nearestName(text: string, names: readonly string[]): string | un
 }
 
 /** The Levenshtein distance, row by row. */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const letters = Array.from(other);
   let row = letters.map((_, index) => index + 1);
   for (const [above, letter] of Array.from(one).entries()) {

@@ -64,12 +64,8 @@ const [passphraseVault] = [{ vault: 'sealed-file', vaultOpenedBy: 'passphrase' }
 const emptyHome = { homeState: { ...exampleStatus.homeState, hasOpenedVault: false } };
 const { allow, pair, url, command } = exampleQuestions;
 
-type Row = readonly [
-  name: string,
-  sign: string,
-  press?: WindowState['press'],
-  refused?: WindowState['refused'],
-];
+/** Name, sign, presses, refused calls. */
+type Row = readonly [string, string, WindowState['press']?, WindowState['refused']?];
 
 /** States at one address, over the same lists. */
 const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[]): readonly WindowState[] =>
