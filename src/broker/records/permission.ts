@@ -57,7 +57,9 @@ export const permissionRules: RecordRules<Permission> = {
     if (after.decision === 'deny') return !before || !hasRefusal(before) || ends >= ended;
     if (before?.decision !== 'allow' || ends > ended || after.account !== before.account) return false;
     const hasScopes = before.scope === undefined || (after.scope && isWithin(after.scope, before.scope));
-    const hasSignIns = !namesAnySignIn(before) || contains(before.signInIds, after.signInIds);
+    // Without a name the first token picks any sign-in.
+    const hasSignIns =
+      !namesAnySignIn(before) || (namesAnySignIn(after) && contains(before.signInIds, after.signInIds));
     const isOpen = after.scope === undefined && before.fixAtFirstToken !== after.fixAtFirstToken;
     const hasResource = before.resource === undefined || before.resource === after.resource;
     const isStillRefused =

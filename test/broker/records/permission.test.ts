@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import {
   carriedOver,
   covers,
-  namesAnySignIn,
   isFixedTo,
   isDenied,
+  permissionRules,
 } from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 
@@ -50,9 +50,14 @@ it('isFixedTo: by sign-in and resource, once the first token has fixed the scope
   expect(isFixedTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
 });
 
-it('namesAnySignIn: once the first token has named a sign-in', () => {
-  expect(namesAnySignIn(permission())).toBe(false);
-  expect(namesAnySignIn(permission({ signInIds: ['g1'] }))).toBe(true);
+it.each([
+  [['g1', 'g2'], ['g1'], true],
+  [['g1'], ['g1', 'g2'], false],
+  [['g1'], [], false],
+  [[], ['g1'], true],
+])('isLess: a permission for the sign-ins %j, then for %j: %s', (before, after, isLess) => {
+  const [one, other] = [before, after].map((signInIds) => permission({ signInIds }));
+  expect(permissionRules.isLess?.(other ?? expect.fail(), one)).toBe(isLess);
 });
 
 describe('carriedOver', () => {

@@ -80,17 +80,6 @@ describe('sign-ins', () => {
     expect(await refusal(late)).toMatchObject({ reason: 'conflict' });
     expect(signIns.byId(read.id)).toEqual(newer);
   });
-
-  it('PROMISE-8: refuse all but one of two writers at once', async () => {
-    const signIns = await open();
-    const read = await signIns.add(fields);
-    const both = await Promise.allSettled([
-      signIns.change(read, { scope: ['one'] }),
-      signIns.change(read, { scope: ['two'] }),
-    ]);
-    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect(signIns.byId(read.id)?.scope).toEqual(['one']);
-  });
 });
 
 describe('permissions', () => {
