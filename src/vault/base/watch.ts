@@ -4,7 +4,7 @@
  *
  * Invariants: this file never calls the vault. If the keychain needs an answer from a user, the broker asks it once.
  * After that, automatic calls are refused during a pause that grows each time, and only a user's action (`endPause`)
- * or a successful call ends the pause early.
+ * or an answer of the keychain ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
 import { MissingItem, VaultError, type VaultErrorKind } from './trouble.ts';
@@ -49,6 +49,8 @@ export class VaultWatch {
   #shown: VaultState;
   #pausedUntil = 0;
   #pauses = 0;
+  /** Its last call failed, so that an item from elsewhere (beside-keychain.ts) says nothing about it. */
+  #isKeychainSilent = false;
 
   constructor(now: () => number) {
     this.now = now;
@@ -79,9 +81,11 @@ export class VaultWatch {
   /** A call for `item` succeeded. A read doesn't end `full`: only a write proves that the store has space. */
   passed(did: 'read' | 'write', item: string): void {
     this.#isUsed = true;
-    this.#pauses = 0;
-    this.#pausedUntil = 0;
-    if (this.#trouble?.kind !== 'full' || did === 'write') this.#trouble = undefined;
+    if (!this.#isKeychainSilent) {
+      this.#pauses = 0;
+      this.#pausedUntil = 0;
+      if (this.#trouble?.kind !== 'full' || did === 'write') this.#trouble = undefined;
+    }
     this.#damaged.delete('');
     this.#damaged.delete(item);
     this.#show();
@@ -105,6 +109,7 @@ export class VaultWatch {
   /** The keychain answered one call after this many milliseconds. */
   answered(milliseconds: number): void {
     this.#slowAnswer = milliseconds > slowCall ? milliseconds : undefined;
+    this.#isKeychainSilent = false;
     this.#show();
   }
 
@@ -112,6 +117,7 @@ export class VaultWatch {
   refused(error: VaultError): void {
     if (!asksUser.includes(error.kind)) return;
     this.#trouble = error;
+    this.#isKeychainSilent = true;
     this.#pauses += 1;
     this.#pausedUntil = this.now() + doubled(this.#pauses, firstPause, maxPause);
     this.#show();

@@ -62,12 +62,16 @@ describe('the pause between questions to a user', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('ends when a user acts, and grows if that attempt fails too', () => {
+  test('ends when a user acts, grows if that attempt fails too, and ends with an answer of the keychain', () => {
     const { watch } = watched();
     watch.refused(trouble('waiting'));
     watch.endPause();
     expect(pause(watch)).toBe(0);
     watch.refused(trouble('waiting'));
-    expect(pause(watch)).toBe(10);
+    watch.passed('read', 'item of a folder');
+    expect([pause(watch), watch.state.state]).toEqual([10, 'waiting']);
+    watch.answered(1);
+    watch.passed('read', 'newest');
+    expect([pause(watch), watch.state.state]).toEqual([0, 'open']);
   });
 });
