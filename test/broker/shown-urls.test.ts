@@ -47,6 +47,7 @@ describe('an address', () => {
     parts.approvalRequests.answer((await question('url')).id, answer);
     expect(await shown).toBe(action);
     expect(opened).toEqual([]);
+    expect(await refusal(show())).toHaveProperty('hint', 'Wait, then ask again.');
   });
 });
 

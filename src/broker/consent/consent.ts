@@ -106,7 +106,8 @@ export class Consent {
     const { apps } = this.#parts;
     const appName = apps.nameOf(wanted.appId);
     const retryAfter = this.#waits.left(wanted.appId);
-    if (retryAfter > 0) throw askedTooSoon(appName, retryAfter);
+    if (retryAfter > 0)
+      throw askedTooSoon(appName, retryAfter, ' The pause also ends if you allow the app yourself.');
     const offer = this.#offer(wanted);
     const appProcess = wanted.appProcess?.currentFacts();
     const decision = await askUser(

@@ -8,14 +8,14 @@ import type { ApiKey } from '../records/api-key.ts';
 import type { Permission } from '../records/permission.ts';
 import type { SignIn } from '../records/sign-in.ts';
 
-/** An app whose last card wasn't approved. `retryAfter` in seconds. */
-export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
+/** An app whose last card wasn't approved. `retryAfter` in seconds. `more`: what else ends the pause. */
+export function askedTooSoon(name: string, retryAfter: number, more = ''): KeyturnError {
   return new KeyturnError(
     'rate_limited',
     `You did not approve a request of ${name} a moment ago, or ${name} withdrew it.`,
     {
       rule: 'Each request that is put off or withdrawn doubles the pause before the next one of the app, from 1 s to 5 min',
-      hint: 'Wait, then ask again. The pause also ends if you allow the app yourself.',
+      hint: `Wait, then ask again.${more}`,
       retryAfter,
     },
   );
