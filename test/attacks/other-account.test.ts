@@ -63,7 +63,7 @@ const accounts = ({ parts }: Rig): string[] => parts.signIns.all().map(({ accoun
 /** The owner's key starts a sign-in and bob signs in. Resolves with the question's id, and the outcome to come. */
 async function bobSignsIn(rig: Rig, scope: readonly string[] = openid) {
   rig.person.account = 'bob';
-  const outcome = refusal(rig.login({ scope }));
+  const outcome = refusal(rig.login({ scope, account: 'alice' }));
   const asked = rig.question('account');
   // Without a question the sign-in is over, and `refusal` says that nothing refused it.
   await Promise.race([outcome, asked]);
@@ -83,7 +83,10 @@ describe('somebody else who signs in', () => {
     expect(accounts(rig)).toEqual(['alice']);
   });
 
-  it('B-7: becomes no sign-in without approval, and the tokens that came are revoked', async () => {
+  it.each([
+    ['without approval', 'deny', ['alice']],
+    ['if it has another name before the approval', 'approve', ['boss', 'team']],
+  ] as const)('B-7: becomes no sign-in %s, and the tokens are revoked', async (_what, verdict, after) => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig);
     expect(question).toMatchObject({
@@ -93,11 +96,16 @@ describe('somebody else who signs in', () => {
       known: ['alice'],
     });
     expect(rig.texts().join('')).not.toContain('"bob"');
-    rig.parts.approvalRequests.answer(id, 'deny');
+    const { signIns } = rig.parts;
+    if (verdict === 'approve') {
+      const alice = await signIns.update(rig.signIn().id, () => ({ account: 'boss' }));
+      await signIns.add({ ...alice, account: 'team', subject: 'bob' });
+    }
+    rig.parts.approvalRequests.answer(id, verdict);
     expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
-    expect(accounts(rig)).toEqual(['alice']);
+    expect(accounts(rig)).toEqual(after);
     expect(rig.fetched.filter((url) => url.endsWith('/revoke'))).toHaveLength(2);
-    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+    expect((await rig.ask({ interaction: 'never' })).account).toBe(after[0]);
   });
 });
 

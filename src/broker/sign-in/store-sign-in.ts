@@ -35,7 +35,10 @@ export interface NewTokens extends Pick<SignInContext, 'request' | 'item'> {
   readonly prompts: readonly Prompt[];
 }
 
-/** Asks the user whether to keep an unexpected account. Resolves after an approval; else throws. */
+/**
+ * Asks the user whether to keep an unexpected account. Resolves after an approval; else it gives the tokens back and
+ * throws, always so for a `mismatch`.
+ */
 export type ConfirmAccount = (another: Another) => Promise<void>;
 
 export interface StoreSteps {
@@ -61,12 +64,11 @@ export async function storeSignIn(
       return 'known' in target ? target : storeOrGiveBack(parts, received, { target, giveBack });
     });
   let stored = await tryOnce(false);
-  if ('known' in stored) {
+  // Match again, because the sign-ins may have changed while the user answered.
+  while ('known' in stored) {
     await confirmAccount(stored);
-    // Match again, because the sign-ins may have changed while the user answered.
     stored = await tryOnce(true);
   }
-  if ('known' in stored) throw endedMeanwhile(received.request);
   const { signIn, isNew } = stored;
   await parts.audit.record({
     event: 'signIn',
