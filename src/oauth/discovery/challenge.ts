@@ -210,9 +210,9 @@ function namesMetadata(header: string): boolean {
 }
 
 /**
- * The Bearer challenge of a header; without one, the DPoP challenge (RFC 9449 §7.1), whose parameters mean the same;
- * without both, one that names metadata (as `Cloudflare-Access`). Of several, the first that names metadata counts, else
- * the first; parameters that it lacks come from the others.
+ * The Bearer and DPoP challenges of a header as one, as their parameters mean the same (RFC 9449 §7.1); without both, one
+ * that names metadata (as `Cloudflare-Access`). The first that names metadata comes first, then those of Bearer;
+ * parameters that it lacks come from the others.
  */
 export function bearerChallenge(header: string): BearerChallenge | undefined {
   const strict = readStrictly(header);
@@ -222,12 +222,13 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
   const ofBearer = found.filter(({ scheme }) => scheme === 'bearer');
   const ofDpop = found.filter(({ scheme }) => scheme === 'dpop');
   const naming = found.filter(({ parameters }) => parameters.has('resource_metadata'));
-  const bearers = [ofBearer, ofDpop].find(({ length }) => length > 0) ?? naming;
-  const parameters = merged(bearers);
+  const ofTokens = [...ofBearer, ...ofDpop];
+  const meant = ofTokens.length > 0 ? ofTokens : naming;
+  const parameters = merged(meant);
   // `resource_metadata=` without a value has the form of a token68.
-  const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);
+  const isDoubtful = strict.isBroken || meant.some(({ token68 }) => token68 !== undefined);
   const isNamed = parameters.has('resource_metadata') || (isDoubtful && namesMetadata(header));
-  if (bearers.length === 0 && !isNamed) return undefined;
+  if (meant.length === 0 && !isNamed) return undefined;
   const resourceMetadata = parameters.get('resource_metadata') || undefined;
   const scope = readScope(parameters.get('scope') ?? '');
   // RFC 9449 §7.1 (algs): without the list we try our algorithm.

@@ -208,14 +208,14 @@ describe('bearerChallenge', () => {
 
   it.each([
     `Bearer realm="say resource_metadata=${metadata}"`,
-    `DPoP resource_metadata="${metadata}", Bearer scope="a"`,
+    `Basic realm="resource_metadata", Bearer scope="a"`,
     'Bearer',
-  ])('finds no metadata that no Bearer challenge names: %s', (header) => {
+  ])('finds no metadata that no challenge names: %s', (header) => {
     expect(bearerChallenge(header)?.isUnreadable).toBeUndefined();
   });
 
-  it('takes parameters that the first Bearer challenge lacks from the second', () => {
-    const header = `Bearer realm="x", Basic realm="y", Bearer error="insufficient_scope", scope="b", Bearer scope="c"`;
+  it('takes parameters that the first Bearer challenge lacks from the second, or from one for DPoP', () => {
+    const header = `DPoP error="insufficient_scope", scope="a", Bearer realm="x", Basic realm="y", Bearer scope="b"`;
     expect(bearerChallenge(header)).toEqual({ error: 'insufficient_scope', scope: ['b'] });
     expect(bearerChallenge(`Bearer scope="a", Bearer scope="b", resource_metadata="${metadata}"`)).toEqual({
       resourceMetadata: metadata,
