@@ -38,15 +38,13 @@ describe('a bound token', () => {
   });
 
   type Make = () => string | Promise<string>;
+  const { kid: _kid, ...shown } = device.jwk;
   const wrong: readonly (readonly [string, string, Make])[] = [
     ['of another key', 'another key', () => proofOf(thief, bound)],
     [
       'signed by another key than it shows',
       'wrong signature',
-      () => {
-        const { kid: _kid, ...jwk } = device.jwk;
-        return proofOf(thief, bound, {}, { jwk });
-      },
+      () => proofOf(thief, bound, {}, { jwk: shown }),
     ],
     ['for another method', 'another request', () => proofOf(device, bound, { htm: 'GET' })],
     ['for another path', 'another request', () => proofOf(device, bound, { htu: `${resource}/x` })],
@@ -116,6 +114,14 @@ describe('a bound token', () => {
     pass(31);
     expect((await send(nonce)).status).toBe(401);
   });
+});
+
+it('RS-17: what is wrong with a request in the scheme of DPoP is in its challenge', async () => {
+  const { call } = rig(new Issuer(key), { scopes: { required: ['admin'] } });
+  const headers = { dpop: await proofOf(device, bound) };
+  const answers = [await call(bound, { scheme, headers }), await call(plain, { scheme }), await call(plain)];
+  const errors = answers.map((answer) => dpopChallenge(answer)['error']);
+  expect(errors).toEqual(['insufficient_scope', 'invalid_token', undefined]);
 });
 
 it('a token without a key is refused where only bound ones are taken', async () => {

@@ -29,7 +29,7 @@ export function refusalAnswer(
       'cache-control': 'no-store',
       ...corsHeaders(headers, checks.settings.origins),
       ...(error !== undefined || status === 401
-        ? { 'www-authenticate': challenges(checks, refusal, scope) }
+        ? { 'www-authenticate': challenges(checks, headers, refusal, scope) }
         : {}),
       ...(retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
       ...more,
@@ -44,10 +44,12 @@ export function refusalAnswer(
 /** Both challenges, or that of DPoP where only bound tokens are taken. An error is in the one whose scheme it is about. */
 function challenges(
   { settings: { dpop }, metadata }: Checks,
+  headers: Headers,
   { reason, row: { error, description } }: Refusal,
   scope: readonly string[] | undefined,
 ): string {
-  const isBound = dpop.required || reason.startsWith('proof_') || reason === 'token_bound';
+  // RFC 9449 §7.1: also what is wrong with the token of a request in the scheme of DPoP.
+  const isBound = dpop.required || reason === 'token_bound' || isDpop(headers);
   const challenge = (scheme: 'Bearer' | 'DPoP'): string => {
     const isMeant = error !== undefined && isBound === (scheme === 'DPoP');
     const parameters = {
@@ -65,6 +67,8 @@ function challenges(
   };
   return [...(dpop.required ? [] : [challenge('Bearer')]), challenge('DPoP')].join(', ');
 }
+
+const isDpop = (headers: Headers): boolean => /^dpop\b/i.test(headers.get('authorization') ?? '');
 
 /** RFC 9110 §5.6.4. What no header may hold at all is left out. */
 function escaped(text: string): string {
