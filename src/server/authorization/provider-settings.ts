@@ -62,7 +62,7 @@ export function providerSettings(parts: ProviderParts): Configuration {
       AccessToken: lifetimes.accessToken,
       ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: codeLifetime,
-      Grant: lifetimes.refreshToken,
+      Grant: lifetimes.refreshToken + spareOf(settings),
       IdToken: lifetimes.accessToken,
       Interaction: interactionLifetime,
       RefreshToken: lifetimes.refreshToken,
@@ -115,17 +115,16 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
   };
 }
 
-/**
- * A grant lives as long as its newest refresh token: it must not end one that is in use. Each tenth of its life costs a
- * write.
- */
-async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): Promise<void> {
-  if (grant?.exp === undefined) return;
-  const end = Math.floor(now() / 1000) + lifetimes.refreshToken;
-  if (grant.exp > end - lifetimes.refreshToken / 10) return;
-  grant.exp = end;
+/** A grant lives as long as its newest refresh token at least: it must not end one that is in use. */
+async function prolong(grant: Grant | undefined, settings: Settings): Promise<void> {
+  const end = Math.floor(settings.now() / 1000) + settings.lifetimes.refreshToken;
+  if (grant?.exp === undefined || grant.exp >= end) return;
+  grant.exp = end + spareOf(settings);
   await grant.save();
 }
+
+/** Seconds that a grant gets beyond a refresh token: for the code before the first one, and so that few refreshes write. */
+const spareOf = ({ lifetimes }: Settings): number => codeLifetime + Math.ceil(lifetimes.refreshToken / 10);
 
 /**
  * Whether the account withdrew its consent after it gave it. The grant counts: a refresh that is under way at the

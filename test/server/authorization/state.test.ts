@@ -90,20 +90,6 @@ it('a key change that fails once is tried again at the next request', async () =
   expect((await rig.request('/jwks')).status).toBe(200);
 });
 
-it('a refresh token is used up once, and its second use ends the grant', async () => {
-  const storage = memoryStorage();
-  let replays = 0;
-  const { errors } = await loadOidcProvider();
-  const shared = { storage, errors, now: Date.now, askedResource: () => undefined };
-  const adapter = adapterFor({ ...shared, onReplay: () => (replays += 1), graceSeconds: 0 })('RefreshToken');
-  await adapter.upsert('first', { grantId: 'g' }, 60);
-  await adapter.upsert('next', { grantId: 'g' }, 60);
-  await adapter.consume('first');
-  await expect(adapter.consume('first')).rejects.toThrow('invalid_grant');
-  expect(await adapter.find('next')).toBeUndefined();
-  expect(replays).toBe(1);
-});
-
 it('a client assertion is used up once though two requests found it unused', async () => {
   const { errors } = await loadOidcProvider();
   const shared = { storage: memoryStorage(), errors, now: Date.now };
