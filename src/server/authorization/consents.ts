@@ -1,9 +1,9 @@
 /**
  * What people have allowed apps, so that they aren't asked the same again.
  *
- * Invariant: a remembered yes covers the same account, client, redirect host and resource, the scopes that its pages
- * showed or fewer, and a client that still calls itself so and has the same redirects. Whatever is wider is asked. It
- * never covers a redirect to the user's own machine, where any program could pose as the app (RFC 8252 §8.6).
+ * Invariant: a remembered approval is valid for a year, for the same account, client, redirect host and resource, the
+ * scopes that its page showed, and a client that still calls itself so and has the same redirects. Whatever is wider is
+ * asked. It never covers a redirect to the user's own machine, where any program could pose as the app (RFC 8252 §8.6).
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -75,27 +75,31 @@ export class Consents {
 
   /** True if the user need not be asked. */
   async covers(account: string, asked: AskedConsent): Promise<boolean> {
-    const oldest = this.#seconds() - lifetime;
-    return (await this.#entries(account)).some(
-      (known) =>
-        isSamePlace(known, asked) &&
-        known.client === fingerprintOf(asked) &&
-        known.at >= oldest &&
-        asked.scopes.every((scope) => known.scopes.includes(scope)),
+    const known = (await this.#entries(account)).filter((each) => this.#isValid(each, asked));
+    return (
+      known.length > 0 && asked.scopes.every((scope) => known.some(({ scopes }) => scopes.includes(scope)))
     );
   }
 
   async remember(account: string, asked: AskedConsent): Promise<void> {
     if (isLocal(asked.redirectUri)) return;
-    const { clientId, redirectUri, resource, scopes } = asked;
-    const client = fingerprintOf(asked);
+    const { clientId, redirectUri, resource } = asked;
+    const scopes = [...asked.scopes];
     const redirectHost = new URL(redirectUri).host;
+    const added = {
+      clientId,
+      redirectHost,
+      resource,
+      scopes,
+      at: this.#seconds(),
+      client: fingerprintOf(asked),
+    };
     await this.#change(account, (known) => {
-      const before = known.find((each) => isSamePlace(each, asked) && each.client === client);
-      const all = [...new Set([...(before?.scopes ?? []), ...scopes])];
-      const others = known.filter((each) => !isSamePlace(each, asked));
-      const added = { clientId, redirectHost, resource, scopes: all, at: this.#seconds(), client };
-      return [...others, added].slice(-maxEntries);
+      const kept = known.filter((each) => {
+        const hasMore = each.scopes.some((scope) => !scopes.includes(scope));
+        return !isSamePlace(each, asked) || (hasMore && this.#isValid(each, asked));
+      });
+      return [...kept, added].slice(-maxEntries);
     });
   }
 
@@ -144,6 +148,11 @@ export class Consents {
       if (isDone) return;
     }
     throw new KeyturnError('conflict', 'Too many answers of one account at the same moment.');
+  }
+
+  #isValid(known: Entry, asked: AskedConsent): boolean {
+    const isYoung = known.at >= this.#seconds() - lifetime;
+    return isYoung && isSamePlace(known, asked) && known.client === fingerprintOf(asked);
   }
 
   #seconds(): number {

@@ -23,18 +23,10 @@ function rememberedAt(now: () => number) {
 }
 
 describe('a remembered consent', () => {
-  it.each<[string, Partial<AskedConsent>]>([
-    ['the same', {}],
-    ['fewer scopes', { scopes: ['notes:read'] }],
-    ['another redirect of the same host', { redirectUri: 'https://app.example/b' }],
-  ])('is enough for %s, of the same account', async (_what, changes) => {
-    const consents = rememberedAt(() => 0);
-    await consents.remember('alice', asked);
-    expect(await consents.covers('alice', { ...asked, ...changes })).toBe(true);
-    expect(await consents.covers('bob', { ...asked, ...changes })).toBe(false);
-  });
-
-  it.each<[string, Partial<AskedConsent>]>([
+  it.each<[string, Partial<AskedConsent>, boolean?]>([
+    ['the same', {}, true],
+    ['fewer scopes', { scopes: ['notes:read'] }, true],
+    ['another redirect of the same host', { redirectUri: 'https://app.example/b' }, true],
     ['a further scope', { scopes: ['notes:read', 'notes:delete'] }],
     ['another resource', { resource: 'https://files.example/mcp' }],
     ['another client', { clientId: 'other' }],
@@ -42,17 +34,22 @@ describe('a remembered consent', () => {
     ['another port of the redirect host', { redirectUri: 'https://app.example:444/a' }],
     ['a client with one redirect more', { redirectUris: [...asked.redirectUris, 'https://evil.example'] }],
     ['a client that calls itself otherwise now', { clientName: 'Bank' }],
-  ])('AS-29: is not enough for %s', async (_what, changes) => {
+  ])('AS-29: is enough for no other account, and for %s: %s %s', async (_what, changes, isEnough = false) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
-    expect(await consents.covers('alice', { ...asked, ...changes })).toBe(false);
+    expect(await consents.covers('alice', { ...asked, ...changes })).toBe(isEnough);
+    expect(await consents.covers('bob', { ...asked, ...changes })).toBe(false);
   });
 
   it('is forgotten after a year, by a denial, and when it is withdrawn', async () => {
     let now = 0;
     const consents = rememberedAt(() => now);
     await consents.remember('alice', asked);
+    now = 200 * day * 1000;
+    await consents.remember('alice', { ...asked, scopes: ['files'] });
+    expect(await consents.covers('alice', { ...asked, scopes: [...asked.scopes, 'files'] })).toBe(true);
     now = 366 * day * 1000;
+    await consents.remember('alice', { ...asked, scopes: ['notes:read'] });
     expect(await consents.covers('alice', asked)).toBe(false);
     await consents.remember('alice', asked);
     await consents.forget('alice', asked);
