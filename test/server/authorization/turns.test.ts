@@ -1,5 +1,6 @@
 /** Whose turn it is to have a client's document fetched. */
 import { describe, expect, it } from 'vitest';
+import { reasonOf } from '../../../src/base/errors.ts';
 import { Turns } from '../../../src/server/authorization/clients/turns.ts';
 
 const keys = 'https://company.example/keys';
@@ -19,12 +20,12 @@ function heldBy(strangers: number, now = () => 0): Turns {
 }
 
 const take = async (turns: Turns, caller: string, url: string): Promise<string> =>
-  turns.askedBy(caller, async () => turns.take(url, async () => 'read')).catch(() => 'refused');
+  turns.askedBy(caller, async () => turns.take(url, async () => 'read')).catch(reasonOf);
 
 describe('turns', () => {
   it('AS-15: of one stranger are four at once, and leave others theirs', async () => {
     const turns = heldBy(1);
-    expect(await take(turns, 'stranger 0', 'https://app.example/a')).toBe('refused');
+    expect(await take(turns, 'stranger 0', 'https://app.example/a')).toBe('rate_limited');
     expect(await take(turns, 'somebody', 'https://app.example/a')).toBe('read');
   });
 
@@ -33,6 +34,6 @@ describe('turns', () => {
     turns.know('https://known.example/app');
     const urls = ['https://app.example/a', 'https://known.example/app', keys];
     const answers = await Promise.all(urls.map(async (url) => take(turns, 'somebody', url)));
-    expect(answers).toEqual(['refused', 'read', 'read']);
+    expect(answers).toEqual(['rate_limited', 'read', 'read']);
   });
 });

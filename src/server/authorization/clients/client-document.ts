@@ -9,10 +9,11 @@
  */
 import { z } from 'zod';
 import { reachOf } from '../../../base/addresses.ts';
+import { KeyturnError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/text/json.ts';
 import { nameServer } from '../base/name-server.ts';
 import { operatorFetch } from '../base/operator-fetch.ts';
-import { documentProblem, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 const maxDocumentLength = 16 * 1024;
@@ -94,4 +95,13 @@ export function readDocument(text: string, contentType: string | null): Readonly
   }
   // The default of a registration is a shared secret, and a public document holds none.
   return { token_endpoint_auth_method: 'none', ...parsed.data };
+}
+
+/** `problem`: the end of a sentence. */
+function documentProblem(problem: string): KeyturnError {
+  return new KeyturnError(
+    'registration_failed',
+    `The client’s metadata document can’t be used: ${problem}.`,
+    { rule: 'A client ID metadata document has the required fields and comes as JSON' },
+  );
 }

@@ -48,13 +48,14 @@ export class Turns {
     this.#known.set(url, true, this.#now() + memory);
   }
 
-  /** Throws registration_failed where it isn't this caller's turn. */
+  /** Throws rate_limited if it isn't this caller's turn. */
   async take<T>(url: string, act: () => Promise<T>): Promise<T> {
     const kind = this.#named.has(url) || this.#known.get(url) ? 'known' : 'strangers';
     const caller = this.#caller.getStore() ?? '';
     const own = this.#ofStrangers.get(caller) ?? 0;
     const isOver = this.#all[kind] >= maxAtOnce || (kind === 'strangers' && own >= maxOfOne);
-    if (isOver) throw documentProblem('too many documents are being read; try again later');
+    if (isOver)
+      throw new KeyturnError('rate_limited', 'Too much is being fetched for clients now. Try again later.');
     this.#count(kind, caller, 1);
     try {
       return await act();
@@ -70,13 +71,4 @@ export class Turns {
     if (own === 0) this.#ofStrangers.delete(caller);
     else this.#ofStrangers.set(caller, own);
   }
-}
-
-/** What is said of a client's metadata document that can't be used. `problem`: the end of a sentence. */
-export function documentProblem(problem: string): KeyturnError {
-  return new KeyturnError(
-    'registration_failed',
-    `The client’s metadata document can’t be used: ${problem}.`,
-    { rule: 'A client ID metadata document has the required fields and comes as JSON' },
-  );
 }
