@@ -14,13 +14,16 @@ import type { ClientOptions, Settings } from './options.ts';
 import { isOriginOf } from './clients/browser-access.ts';
 import { readDocument, type GuardedFetch } from './clients/client-document.ts';
 import { redirectProblem } from './clients/redirect.ts';
-import { grantTypes, jwtBearer, maxClientName } from './clients/registration-request.ts';
+import { jwtBearer, maxClientName } from './clients/registration-request.ts';
 
 export interface ClientRuleParts {
   readonly settings: Settings;
   readonly fetch: GuardedFetch;
   readonly errors: OidcProvider['errors'];
 }
+
+/** For clients that the operator didn't enter. The grant by an identity assertion is offered where it is accepted. */
+const clientGrants = ['authorization_code', 'refresh_token'];
 
 /** Who a client is, and how it shows that. */
 export function clientRules(parts: ClientRuleParts): Configuration {
@@ -31,7 +34,7 @@ export function clientRules(parts: ClientRuleParts): Configuration {
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     clientDefaults: {
       application_type: 'native',
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: [...clientGrants],
       id_token_signed_response_alg: 'ES256',
     },
     assertJwtClientAuthClaimsAndHeader: async (_ctx, { aud }) => {
@@ -52,7 +55,7 @@ export function clientRules(parts: ClientRuleParts): Configuration {
 /** What we look at, before the provider has checked anything. It refuses what has another form. */
 const looked = z.object({
   client_name: z.string().optional().catch(undefined),
-  grant_types: z.array(z.string()).catch([]),
+  grant_types: z.array(z.unknown()).catch([]),
   redirect_uris: z.array(z.string()).catch([]),
   jwks: z
     .object({ keys: z.array(z.unknown()) })
@@ -72,10 +75,14 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     throw new errors.InvalidClientMetadata('client_name must have a visible character');
   // RFC 7591 §2 lets a server leave it out. The user consents to each scope, and a step-up must stay possible.
   delete metadata.scope;
-  // The client credentials grant is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);
-  if (!isEntered && !grants.every((grant) => grantTypes.includes(grant)))
-    throw new errors.InvalidClientMetadata(`grant_types must be of: ${grantTypes.slice(0, 2).join(', ')}`);
+  if (!isEntered && grants.length > 0) {
+    const offered = [...clientGrants, ...(settings.assertionProviders.length > 0 ? [jwtBearer] : [])];
+    // RFC 7591 §2. A client may list what it uses at other servers.
+    metadata.grant_types = offered.filter((grant) => grants.includes(grant));
+    if (metadata.grant_types.length === 0)
+      throw new errors.InvalidClientMetadata(`grant_types must be of: ${offered.join(', ')}`);
+  }
   for (const uri of redirects) {
     const problem = redirectProblem(uri);
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);

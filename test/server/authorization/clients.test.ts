@@ -56,7 +56,7 @@ function publish(
 
 describe('a client ID metadata document', () => {
   it('AS-11: makes its client known, with any port of a loopback redirect without one', async () => {
-    const clientId = publish('/good.json');
+    const clientId = publish('/good.json', { grant_types: ['authorization_code', 'implicit'] });
     const { status, body } = await signIn(rig, { client_id: clientId });
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ client_id: clientId, aud: notes });
@@ -172,7 +172,7 @@ describe('dynamic registration', () => {
     const asked = {
       client_name: 'n'.repeat(150),
       redirect_uris: [redirectUri, 'cursor://anysphere.cursor-mcp/oauth/callback', redirectUri],
-      grant_types: ['authorization_code', 'refresh_token', 'implicit', 'password'],
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       response_types: ['code', 'token'],
       token_endpoint_auth_method: 'client_secret_jwt',
       application_type: 'web',

@@ -13,7 +13,6 @@ export const maxClientName = 100;
 /** The grant by an identity assertion (RFC 7523 §2.1). */
 export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-export const grantTypes = ['authorization_code', 'refresh_token', jwtBearer];
 const authMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 const links = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'initiate_login_uri'];
 
@@ -29,7 +28,6 @@ export function offeredRegistration(asked: Readonly<Members>): Members {
     Object.entries(asked).filter(([name, value]) => !isEmpty(value) && !wishes.test(name)),
   );
   keep(members, 'redirect_uris', (uri) => typeof uri === 'string' && redirectProblem(uri) === undefined);
-  keep(members, 'grant_types', (grant) => grantTypes.includes(String(grant)));
   keep(members, 'response_types', (type) => type === 'code');
   keep(members, 'contacts', (contact) => typeof contact === 'string');
   if (!authMethods.includes(String(members['token_endpoint_auth_method']))) {
