@@ -16,7 +16,8 @@ import type { UpstreamServer } from './upstream-server.ts';
 const kind = 'UpstreamRevocation';
 
 const revocationSchema = z.object({
-  session: z.string(),
+  /** Absent: of tokens that never had one. */
+  session: z.string().optional(),
   receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
   tries: z.number(),
   /** Seconds since 1970. Another process or run waits until then. */
@@ -66,9 +67,9 @@ export class Ending {
     return this.#try(id);
   }
 
-  /** Revokes tokens without a session: it ended meanwhile, or never began (`unbound`). */
-  async drop(id: string, tokens: UpstreamTokens): Promise<void> {
-    const item = `${id}.${randomUUID()}`;
+  /** Revokes tokens without a session: it ended meanwhile, or never began (`id` is undefined then). */
+  async drop(id: string | undefined, tokens: UpstreamTokens): Promise<void> {
+    const item = `${id ?? 'unbound'}.${randomUUID()}`;
     await this.#note(item, id, tokens);
     await this.#try(item);
   }
@@ -94,7 +95,7 @@ export class Ending {
 
   async #note(
     item: string,
-    session: string,
+    session: string | undefined,
     upstream: UpstreamTokens | Session['upstream'],
   ): Promise<boolean> {
     const { accessToken, refreshToken, scope } = upstream;

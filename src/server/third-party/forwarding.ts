@@ -90,7 +90,7 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
   }
   let signedIn: SignedIn;
   try {
-    const drop = async (tokens: UpstreamTokens): Promise<void> => parts.ending.drop('unbound', tokens);
+    const drop = async (tokens: UpstreamTokens): Promise<void> => parts.ending.drop(undefined, tokens);
     signedIn = await parts.server.finish(answerOf(step), started.data, drop);
   } catch (error) {
     // State and issuer were checked before the error was read.
@@ -120,7 +120,7 @@ async function accept(
 ): Promise<ForwardedResult> {
   const { upstream, sessions, ending, now, onEvent } = parts;
   const drop = async (result: ForwardedResult): Promise<ForwardedResult> => {
-    await ending.drop('unbound', tokens);
+    await ending.drop(undefined, tokens);
     return result;
   };
   let name: string;

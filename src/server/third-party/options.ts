@@ -79,7 +79,8 @@ export interface SessionEvent {
     | 'session_ended'
     | 'upstream_unavailable'
     | 'upstream_revoked';
-  readonly session?: string;
+  /** Absent in `upstream_revoked`: of tokens that never had a session. */
+  readonly session?: string | undefined;
   /** Why a session ended. */
   readonly why?: 'revoked' | 'idle' | 'too_old' | 'upstream_ended' | 'upstream_narrowed';
   readonly receipt?: Receipt;

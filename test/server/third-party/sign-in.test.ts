@@ -88,6 +88,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
     expect(plain.events.at(-1)?.problem).toMatch(/^subjectOf: AssertionError: "no more names" at /);
     const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
     expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
+    expect(plain.events.filter(({ kind, session }) => kind === 'upstream_revoked' && session)).toEqual([]);
     expect(asked).toEqual([200, 200]);
   });
 
