@@ -69,7 +69,10 @@ export class Sessions {
     return (await this.#storage.replace(kind, id, before, after)) ? after : undefined;
   }
 
-  /** Changes whatever state there is, as long as `holds`; undefined: it doesn't, or the session has ended. */
+  /**
+   * Changes whatever state there is, as long as `holds`; undefined: it doesn't, or the session has ended. Throws if
+   * others change it all the time.
+   */
   async update(
     id: string,
     holds: (session: Session) => boolean,
@@ -81,10 +84,10 @@ export class Sessions {
       const after = await this.change(id, before, changes);
       if (after) return after;
     }
-    return undefined;
+    throw tooBusy();
   }
 
-  /** The session as it stays until `remove`; undefined: there is none. Throws where others change it all the time. */
+  /** The session as it stays until `remove`; undefined: there is none. Throws if others change it all the time. */
   async end(id: string): Promise<Session | undefined> {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const before = await this.anyOf(id);
@@ -92,7 +95,7 @@ export class Sessions {
       const after = await this.change(id, before, { isEnded: true });
       if (after) return after;
     }
-    throw new Error('a session changes all the time');
+    throw tooBusy();
   }
 
   async remove(id: string): Promise<void> {
@@ -104,3 +107,5 @@ export class Sessions {
     return this.#storage.ids(kind);
   }
 }
+
+const tooBusy = (): Error => new Error('a session changes all the time');

@@ -214,7 +214,9 @@ export class SessionStatus {
   async #note(id: string, session: Session): Promise<void> {
     const now = this.#seconds();
     const step = Math.min(useStep, this.#parts.times.idle / 4);
-    if (now >= session.usedAt + step) await this.#parts.sessions.update(id, () => true, { usedAt: now });
+    if (now < session.usedAt + step) return;
+    // Of many requests at once, one writes.
+    await this.#parts.sessions.update(id, ({ usedAt }) => usedAt < now, { usedAt: now });
   }
 
   #seconds(): number {

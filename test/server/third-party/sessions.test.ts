@@ -1,9 +1,10 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
 import { editor, refreshOf, tokenFor } from '../authorization/rig.ts';
 import { checkedToken, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
+import { Sessions } from '../../../src/server/third-party/session.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 
@@ -40,8 +41,12 @@ describe('a session', () => {
     await Promise.all([flow.call(access), flow.call(access)]);
     expect(requestsTo('/introspect')).toHaveLength(before);
     flow.clock.ahead = 61;
+    const written = vi.spyOn(flow.storage, 'replace');
     await Promise.all([flow.call(access), flow.call(access), flow.call(access)]);
     expect(requestsTo('/introspect')).toHaveLength(before + 1);
+    const done = await Promise.all(written.mock.results.map(({ value }) => value as unknown));
+    // That it was checked, and that it was used.
+    expect(done.filter(Boolean)).toHaveLength(2);
   });
 
   it('TP-4: renews its upstream token once for concurrent requests and processes', async () => {
@@ -200,6 +205,11 @@ it.each<[string, string, { upstream?: object; storage?: object; session?: object
   const { options } = flow;
   const bent = { ...options, ...changes, upstream: { ...options.upstream, ...changes.upstream } };
   await expect(thirdPartyServer(bent as typeof options)).rejects.toThrow(`The option ${name}`);
+});
+
+it('a session that others change all the time refuses a change, and does not count as ended', async () => {
+  const sessions = new Sessions({ ...flow.storage, replace: async () => false });
+  await expect(sessions.update((await signIn(flow)).session, () => true, {})).rejects.toThrow('all the time');
 });
 
 it('an upstream that gives no answer is told from one that answers with an error', async () => {
