@@ -20,13 +20,8 @@ test.each([
   const { origin } = await startHttp();
   const resource = `${origin}/api`;
   const { calls, connection } = await startBroker(resource);
-  const { fetch } = await transportOptions(connection, {
-    resource,
-    interaction: 'allow',
-    scope: 'read',
-    timeout,
-  });
-  const common = { resource, interaction: 'allow', scope: 'read' };
+  const common = { resource, interaction: 'allow', scope: 'read' } as const;
+  const { fetch } = await transportOptions(connection, { ...common, timeout });
   expect(calls).toEqual([{ method: 'token.get', params: common }]);
   await fetch(resource);
   expect(calls[1]).toEqual({ method: 'token.get', params: { ...common, timeout: waits } });
