@@ -163,7 +163,7 @@ async function fiftyCallers(stage: Stage, reader: Program): Promise<void> {
 
 async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void> {
   const before = stage.servers.counts();
-  await allowed(you, reader.callTool('add-note', { text: 'from the demo' }));
+  await allowed(you, reader.callTool('add-note', { note: 'from the demo' }));
   const after = stage.servers.counts();
   printStep(
     `${reader.name} called add-note: 403 insufficient_scope, so it was allowed more, signed in again (step-up), and got 200`,

@@ -46,7 +46,8 @@ export async function pairProgram(
       const client = new Client({ name, version: '1.0.0' });
       await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch }));
       try {
-        await client.callTool({ name: tool, arguments: args });
+        const { isError } = await client.callTool({ name: tool, arguments: args });
+        if (isError) throw new Error(`${tool} failed`);
       } finally {
         await client.close();
       }

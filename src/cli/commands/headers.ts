@@ -51,9 +51,9 @@ export const command = defineCommand(
     ],
   },
   async ({ options, operands: [resource] }) => {
-    const validity = waitFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+    const validity = waitFrom(options['min-validity'], '--min-validity');
     const timeout = waitFrom(options.timeout, '--timeout') ?? defaultTimeout;
-    const { as, params } = askedBy(options, resourceFrom(resource), validity);
+    const { as, params } = askedBy(options, resourceFrom(resource), validity ?? defaultValidity);
     const asked = { as, params: { ...params, detached: true } };
     const given = await credentialWithin(asked, {
       within: timeout * 1000,
@@ -66,9 +66,10 @@ export const command = defineCommand(
   },
 );
 
-function sayLifetime({ expires_in: left }: TokenResult, validity: number): void {
+/** A server may issue none but shorter tokens: that is told only to who named a time. */
+function sayLifetime({ expires_in: left }: TokenResult, validity: number | undefined): void {
   if (left === undefined) return;
-  if (left < validity) {
+  if (validity !== undefined && left < validity) {
     say(
       `keyturn: this header is good for ${left} s, less than ${validity} s (--min-validity). Keyturn has no token that lives longer.`,
     );
