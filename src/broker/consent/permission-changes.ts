@@ -77,10 +77,10 @@ export class PermissionChanges {
     const before = found?.decision === 'allow' ? found : undefined;
     // The user decided by a command while the card was open.
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
-    const permission = this.#widened(wanted, before, allowed, decision.time);
-    // A permission without an end must not get one from a shorter answer, nor fewer scopes.
-    const isShorter = decision.time !== undefined || (isCli(wanted) && before?.until === undefined);
-    if (decision.run || decision.once || (before && isShorter))
+    const time = decision.time ?? (isCli(wanted) && before?.until === undefined ? cliDuration : undefined);
+    const permission = this.#widened(wanted, before, allowed, time);
+    // An answer with a time of its own leaves the permission on disk as it is, with its end and its scopes.
+    if (decision.run || decision.once || (before && time !== undefined))
       await this.#allowForNow(permission, card, decision);
     else await this.set(permission);
   }
@@ -97,7 +97,7 @@ export class PermissionChanges {
     });
   }
 
-  /** The user denied, and the denial is remembered. */
+  /** The denial is remembered as long as the permission that it is added to; without one, for good. */
   deny(wanted: WantedAccess): Promise<void> {
     return this.#inTurn(keyOf(wanted), () => this.#deny(wanted));
   }
@@ -209,7 +209,6 @@ export class PermissionChanges {
     const deniedSignInIds = before?.deniedSignInIds?.filter((id) => !signInIds.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
-      ...(isCli(wanted) ? { until: createdAt + cliDuration } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       deniedScope,

@@ -1,7 +1,7 @@
 /**
  * The client that Keyturn has at an authorization server, or how it would get one.
  *
- * Invariant: a metadata document is not used if its URL is no longer the user's, nor if another issuer knows us by it
+ * Invariant: a metadata document is not used if its URL is no longer that of the setting clientMetadataUrl, nor if another issuer knows us by it
  * and an answer may name no issuer (mix-up.ts).
  */
 import type { BrokerParts } from '../parts.ts';
@@ -21,6 +21,7 @@ export interface Identity {
 export interface WantedClient extends Pick<RegistrationRequest, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];
+  /** The user started the sign-in, not an app's request. */
   readonly isByUser: boolean;
 }
 
@@ -48,13 +49,13 @@ export function chooseIdentity(
   const existing = knownAs(parts, server);
   if (existing) return { existing };
   const { clientMetadataUrl, registrations } = parts;
-  const isNew = server.registrationEndpoint !== undefined;
+  const canRegister = server.registrationEndpoint !== undefined;
   if (clientMetadataUrl !== undefined && server.clientIdMetadataDocumentSupported) {
     const rival = documentElsewhere(registrations.all(), server);
     if (rival === undefined) return { documentUrl: clientMetadataUrl };
-    if (!isNew) throw documentShared(server, rival);
+    if (!canRegister) throw documentShared(server, rival);
   }
-  if (isNew) return {};
+  if (canRegister) return {};
   throw new RegistrationRequired(server);
 }
 

@@ -122,7 +122,7 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
     const { apps } = await call(connection, 'app.list', {});
     return [
       ...oauthClients.flatMap((client) => clientFinding(client, signIns)),
-      ...(await Promise.all(signIns.filter(hasEnded).map((one) => signInFinding(connection, one)))).flat(),
+      ...(await Promise.all(signIns.filter(needsUser).map((one) => signInFinding(connection, one)))).flat(),
       ...apps.flatMap((app) => app.permissions.flatMap((permission) => endFinding(app, permission))),
     ];
   } catch (error) {
@@ -131,7 +131,7 @@ async function listFindings(connection: Connection): Promise<Finding[]> {
   }
 }
 
-const hasEnded = ({ state, apps }: SignIn): boolean => state === 'signInRequired' && apps.length > 0;
+const needsUser = ({ state, apps }: SignIn): boolean => state === 'signInRequired' && apps.length > 0;
 
 function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readonly SignIn[]): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
@@ -139,8 +139,8 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
     return found('oauthClient.replaced', `The client ${clientId} at ${issuer} is not used any more.`, remove);
   const there = signIns.filter((one) => one.issuer === issuer && one.state !== 'revoked');
   return foundIf(
-    // Those that ended have a finding of their own.
-    state === 'rejected' && !there.every(hasEnded),
+    // These have a finding of their own.
+    state === 'rejected' && !there.every(needsUser),
     'oauthClient.rejected',
     `${issuer} no longer accepts the client ${clientId}.`,
     there.map((one) => `${loginAgain(one)} --new-client`).join('; '),
@@ -149,11 +149,11 @@ function clientFinding({ issuer, clientId, state }: OAuthClient, signIns: readon
 
 /** Nothing where the next request gets a token without a user. */
 async function signInFinding(connection: Connection, { id, endpoint, apps }: SignIn): Promise<Finding[]> {
-  // One that ended meanwhile has nothing to tell.
+  // One that is gone has nothing to tell.
   const { signIns } = await call(connection, 'signIn.show', { id }).catch(() => ({ signIns: [] }));
-  return signIns.flatMap(({ now, next, refresh }) =>
+  return signIns.flatMap(({ signIn, now, next, refresh }) =>
     foundIf(
-      refresh === undefined,
+      signIn.state === 'signInRequired' && refresh === undefined,
       'signIn.ended',
       `${endpoint}: ${now} Apps that use it: ${apps.join(', ')}.`,
       next,
@@ -238,7 +238,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks, proxies }: 
       found(
         'clock.server',
         `${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine.`,
-        'timedatectl set-ntp true   (or tell the operator of that server)',
+        'Set the clock of this machine, or tell the operator of that server.',
       ),
     ),
   ];
@@ -259,7 +259,7 @@ function ruleFindings(status: Status): Finding[] {
     ...foundIf(
       homeState.isWaiting && homeState.differing.length === 0,
       'settings.waiting',
-      'This home was used without the app, and you have not kept what it allows.',
+      'This home was used without the Keyturn app. What it allows waits for you to keep or remove it.',
       answer,
     ),
     ...homeState.differing.flatMap((setting) =>

@@ -133,7 +133,7 @@ function accountQuestion({ resource, issuer, account, accounts = [] }: Question)
 function settingsLines({ id, settings = [], allowed = [] }: Question, answer: readonly string[]): string[] {
   const what =
     allowed.length > 0
-      ? 'This home was used without the app. Keep what it allows? A denial removes all of it.'
+      ? 'This home was used without the Keyturn app. Keep what it allows? A denial removes all of it.'
       : 'Settings were changed outside Keyturn, and you have not approved them. Apply them?';
   return [
     `${id}  ${what}`,

@@ -62,7 +62,7 @@ export function unanswered({ different, allowed }: SettingsQuestion): KeyturnErr
   if (allowed.length > 0)
     return new KeyturnError(
       'consent_pending',
-      'This home was used without the app, and you have not kept what it allows.',
+      'This home was used without the Keyturn app. What it allows waits for you to keep or remove it.',
       {
         rule: 'At its first use of a home the Keyturn app serves nothing before you keep or remove what the home allows',
         hint: 'Answer the request in Keyturn’s window, then try again.',

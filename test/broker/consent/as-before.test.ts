@@ -8,35 +8,37 @@ const world = worldOfFile();
 const asBefore = { asBefore: true } as const;
 const hour = 3_600_000;
 
-/** `editor` may read there, until then, and asks to write. `id`: the card of that request. */
-async function asking(until?: number) {
+/** The app may read there, until then, and asks to write. `id`: the card of that request. */
+async function asking(until?: number, appId = 'editor') {
   const rig = await brokerRig(inWorld(world));
   await rig.broker.consent.decide({
-    appId: 'editor',
+    appId,
     endpoint: rig.endpoint,
     decision: 'allow',
     scope: ['notes:read'],
     createdAt: rig.clock.wall(),
     ...(until === undefined ? {} : { until: rig.clock.wall() + until }),
   });
-  const asked = rig.ask({ scope: ['notes:write'] });
+  const asked = rig.ask({ appId, scope: ['notes:write'] });
   asked.catch(() => undefined);
   return { rig, asked, id: (await rig.question('allow')).id };
 }
 
-const kept = (rig: Rig) => rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
+const kept = (rig: Rig, appId = 'editor') =>
+  rig.parts.permissions.find(appId, rig.endpoint, rig.clock.wall());
 
 describe('an approval "as before"', () => {
   it.each([
-    ['without end', undefined],
-    ['with its end', hour],
-  ])('adds to the permission that exists, %s', async (_what, until) => {
-    const { rig, id, asked } = await asking(until);
-    const end = kept(rig)?.until;
+    ['editor', 'without end', undefined],
+    ['cli', 'without end', undefined],
+    ['editor', 'with its end', hour],
+  ])('adds to the permission of %s that exists, %s', async (appId, _what, until) => {
+    const { rig, id, asked } = await asking(until, appId);
+    const end = kept(rig, appId)?.until;
     rig.parts.approvalRequests.answer(id, 'approve', asBefore);
     expect((await asked).scope).toContain('notes:write');
-    expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
-    expect(kept(rig)?.until).toBe(end);
+    expect(kept(rig, appId)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
+    expect(kept(rig, appId)?.until).toBe(end);
     expect(rig.parts.temporaryPermissions.of('editor', rig.clock.wall())).toEqual([]);
   });
 
