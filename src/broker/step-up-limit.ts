@@ -46,9 +46,9 @@ export class TryLimit {
     if (this.#tries.size > maxKeys && oldest !== undefined) this.#tries.delete(oldest);
   }
 
-  /** The user acted (signed in, allowed): resets the keys that contain `part`. */
-  clear(part: string): void {
-    for (const key of this.#tries.keys()) if (key.includes(part)) this.#tries.delete(key);
+  /** The user acted (signed in, allowed): resets the keys that begin with `start`. */
+  clear(start: string): void {
+    for (const key of this.#tries.keys()) if (key.startsWith(start)) this.#tries.delete(key);
   }
 }
 
@@ -79,10 +79,11 @@ export class StepUpLimit {
   }
 
   clear(endpoint: string): void {
-    for (const limit of [this.#perOperation, this.#inAll]) limit.clear(` ${endpoint} `);
+    for (const limit of [this.#perOperation, this.#inAll]) limit.clear(`${endpoint} `);
   }
 }
 
-const appAt = ({ appId, endpoint }: StepUp): string => `${appId} ${endpoint} `;
+/** The endpoint first: it has no space, and an operation may name another one. */
+const appAt = ({ appId, endpoint }: StepUp): string => `${endpoint} ${appId} `;
 
 const operationOf = (stepUp: StepUp): string => `${appAt(stepUp)}${stepUp.operation}`;
