@@ -31,11 +31,9 @@ import {
 import type { BrokerParts } from './parts.ts';
 import { begunRequests, isStepUpWithoutScopes } from './request.ts';
 import type { PermittedRequest, BegunRequest, HandedToken, TokenRequest } from './request.ts';
-import { isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { lacksCompanySignIn } from './records/company.ts';
 import { isFixedTo } from './records/permission.ts';
-import { cliAppId } from './records/app.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
@@ -152,9 +150,8 @@ export class TokenRequests {
     // Race: the user may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
     const { wanted, endpoint, deadline } = begun;
-    const signIns = this.#signInsFor(begun);
     const [first] = permissions;
-    const choice = chooseSignIn(signIns, wanted, permissions);
+    const choice = chooseSignIn(this.#signInsFor(begun), wanted, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#tokenOf({ begun, wanted, permission: choice.permission }, choice.signIn);
@@ -167,12 +164,7 @@ export class TokenRequests {
           this.#consent.askUnlessAllowed({ ...wanted, signInId: choice.signIn.id }, deadline),
         );
       case 'unknownAccount':
-        // An app doesn't learn of accounts that it may not use. The command line may.
-        throw unknownAccount(
-          endpoint,
-          choice.account,
-          begun.request.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
-        );
+        throw unknownAccount(endpoint, choice.account, choice.known);
     }
   }
 
@@ -349,8 +341,3 @@ async function againAfter(work: Promise<void>): Promise<TryResult> {
   await work;
   return again;
 }
-
-/** The accounts of these sign-ins, the oldest sign-in's first. */
-const accountsIn = (signIns: readonly SignIn[]): string[] => [
-  ...new Set(signIns.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
-];

@@ -15,6 +15,7 @@ import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, isShared, subjectOf, type SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
+import { cliAppId } from '../records/app.ts';
 import { namesAnySignIn, namesSignIn, deniesSignIn, type Permission } from '../records/permission.ts';
 import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
 
@@ -76,8 +77,10 @@ export function chooseSignIn(
   if (worksAs.length > 0) return { kind: 'mustSignIn', signIn: worksAs.find(isShared) ?? worksAs[0] };
   const others = kept();
   if (account !== undefined && asked.length === 0 && others.length > 0) {
-    const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
-    return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
+    // An app doesn't learn of accounts that it may not use. The command line may.
+    const isKnown = (one: SignIn): boolean =>
+      appId === cliAppId || permissions.some((permission) => serves(permission, one, there));
+    return { kind: 'unknownAccount', account, known: accountsIn(others.filter(isKnown)) };
   }
   const named = asked.filter(({ id }) => permissions.some((permission) => namesSignIn(permission, id)));
   const [earlier] = [...sharedFirst(named), ...sharedFirst(asked)];
@@ -113,9 +116,13 @@ function namedIn(permission: Permission, forApp: readonly SignIn[]): readonly Si
 function signedInFor(permission: Permission, kept: readonly SignIn[]): string[] {
   // Its card showed no scopes, so the next card has to.
   if (permission.fixAtFirstToken) return [];
-  const inOrder = choosable(permission, kept).toSorted((one, other) => one.createdAt - other.createdAt);
-  return [...new Set(inOrder.map(({ account }) => account))];
+  return accountsIn(choosable(permission, kept));
 }
+
+/** The accounts of these sign-ins, the oldest sign-in's first. */
+const accountsIn = (signIns: readonly SignIn[]): string[] => [
+  ...new Set(signIns.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
+];
 
 /** `kept`: living sign-ins. */
 const choosable = (permission: Permission, kept: readonly SignIn[]): readonly SignIn[] =>

@@ -50,7 +50,7 @@ describe('a permission that names sign-ins', () => {
     expect(chosen(signIns, { account: 'bob' }, { ...both, account: 'alice' })).toBe('use bob');
     expect(chosen(signIns, { account: 'bob' }, both)).toBe('use bob');
     expect(chosen(signIns, { account: 'carol' }, both)).toBe('ask carol');
-    expect(chosen(signIns, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
+    expect(chosen(signIns, { account: 'dora' }, both)).toBe('unknown dora, beside alice bob');
   });
 
   it('waits for the account that the user chose, whatever others it names', async () => {
