@@ -80,8 +80,11 @@ export class ApprovalRequests {
     await this.#mayAsk?.();
   }
 
-  /** Rejects with the signal's reason, `rate_limited` for too many questions, the reason of `end`, and as the guards do. */
-  async ask(question: Question, signal: AbortSignal): Promise<Decision> {
+  /**
+   * Calls `opened` once the question is open. Rejects with the signal's reason, `rate_limited` for too many questions, the
+   * reason of `end`, and as the guards do.
+   */
+  async ask(question: Question, signal: AbortSignal, opened = (): void => undefined): Promise<Decision> {
     signal.throwIfAborted();
     if (this.#mayAsk && question.kind !== 'settings') {
       await this.#mayAsk();
@@ -100,6 +103,7 @@ export class ApprovalRequests {
     try {
       // If the change can't be announced, the question is refused and none stays open.
       this.#changed();
+      opened();
       return await promise;
     } finally {
       signal.removeEventListener('abort', withdraw);

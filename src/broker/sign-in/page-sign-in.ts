@@ -63,7 +63,7 @@ type Outcome = ClientOutcome<SignIn>;
 
 /** `refused`: the client of the page before, or the one that the user wants replaced. */
 async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promise<Outcome> {
-  const { parts, context, signal } = page;
+  const { parts, context } = page;
   const { request, destination } = context;
   const http = parts.network(request.endpoint);
   const wanted = { ...registeredScope(destination, context.scope), isByUser: !request.isAutomatic };
@@ -73,10 +73,9 @@ async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promi
     const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
     const scope = askedScope(context, redirect.record);
     const { url, started } = await authorizationRequest(parts, { ...context, scope }, redirect);
-    page.opened();
     const shown = { url, started, redirect, refused };
     const isPasted = request.method === 'paste';
-    const callback = await noted(parts, { ...redirect, isPasted }, visit(parts, context, shown, signal));
+    const callback = await noted(parts, { ...redirect, isPasted }, visit(page, shown));
     if (callback === 'errorPage') {
       // OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere.
       const error = clientRefused(destination.server, 'shows an error where its sign-in page should be');
@@ -148,10 +147,8 @@ interface Shown {
 
 /** Shows the sign-in to the user and waits for the browser, for the address it ended at, or for word of an error page. */
 async function visit(
-  parts: BrokerParts,
-  context: SignInContext,
+  { parts, context, opened, signal }: OnePage,
   { url, started, redirect, refused: before }: Shown,
-  signal: AbortSignal,
 ): Promise<RedirectCallback | 'errorPage'> {
   // No page for an app that went away in the meantime.
   signal.throwIfAborted();
@@ -182,9 +179,6 @@ async function visit(
     paste: (address: string) => told.resolve({ url: pastedReply(address, started), show: () => undefined }),
     showsError: () => told.resolve('errorPage'),
   } as const;
-  const refused = parts.approvalRequests.ask(question, either).then((): never => {
-    throw calledOff(question);
-  });
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
   });
@@ -193,8 +187,8 @@ async function visit(
     stateless = error;
     parts.approvalRequests.changed();
   });
-  for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
-  try {
+  const open = (): void => {
+    opened();
     // Without a browser the user still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep an app that went away from calling the sign-in off.
     if (startUrl !== undefined)
@@ -202,6 +196,12 @@ async function visit(
         browserError = error instanceof Error ? error.message : 'No browser was opened.';
         parts.approvalRequests.changed();
       });
+  };
+  const refused = parts.approvalRequests.ask(question, either, open).then((): never => {
+    throw calledOff(question);
+  });
+  for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
+  try {
     return await Promise.race([callback, told.promise, refused, tooLate]);
   } finally {
     over.abort();
