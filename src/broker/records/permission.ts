@@ -158,7 +158,9 @@ export interface WantedPermission {
 export function covers(permission: Permission, { scope, signInId }: WantedPermission): boolean {
   if (permission.decision === 'deny') return false;
   if (signInId !== undefined && !namesSignIn(permission, signInId)) return false;
-  return permission.scope === undefined || isWithin(scope, permission.scope);
+  if (permission.scope) return isWithin(scope, permission.scope);
+  // Its card named no scopes: the user's sign-in page names them, and an app that names some needs a card with them.
+  return scope.length === 0 || !permission.fixAtFirstToken;
 }
 
 export function isDenied(permission: Permission, { scope, signInId }: WantedPermission): boolean {

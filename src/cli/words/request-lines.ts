@@ -59,7 +59,7 @@ function accessQuestion(question: Question): string {
   const { app, resource, scope, apiKey } = question;
   return apiKey
     ? `May ${app} have your API key for ${resource} (${apiKeyPlaceWords(apiKey)})?`
-    : `May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`;
+    : `May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ', with what you approve on its sign-in page'}?`;
 }
 
 const askerLines = (question: Question): string[] => [

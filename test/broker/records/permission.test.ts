@@ -22,6 +22,8 @@ it.each([
   [{ scope: ['a'] }, { scope: ['a', 'b'] }, false],
   [{ scope: [] }, { scope: ['a'] }, false],
   [{}, { scope: ['a'] }, true],
+  [{ fixAtFirstToken: true }, { scope: [] }, true],
+  [{ fixAtFirstToken: true }, { scope: ['a'] }, false],
   [{ decision: 'deny' }, { scope: [] }, false],
   [{ signInIds: ['g1'] }, { scope: [], signInId: 'g1' }, true],
   [{ signInIds: ['g1'] }, { scope: [], signInId: 'g2' }, false],

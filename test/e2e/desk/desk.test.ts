@@ -185,7 +185,7 @@ describe('the owner’s key while the app runs', () => {
     const run = await home.keyturn(['request', 'approve', second.id]);
     expect(run).toMatchObject({ code: 4, stdout: '' });
     expect(run.stderr).toContain('hint: Answer it in Keyturn’s window.');
-    expect(await home.ok(['request', 'list'])).toContain(`May editor reach ${resource}?`);
+    expect(await home.ok(['request', 'list'])).toContain(`May editor reach ${resource}`);
     await home.ok(['request', 'deny', second.id]);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
 
