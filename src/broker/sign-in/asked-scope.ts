@@ -4,7 +4,7 @@
  * Invariant: what Keyturn adds automatically (`offline_access`), Keyturn takes back where the server refuses it for this
  * client. A scope that the user or an app named is never taken back.
  */
-import { OfflineRefused } from '../../oauth/grants/authorization-failure.ts';
+import { OfflineRefused, ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { includesOfflineAccess, offlineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { reasonOf } from '../../base/errors.ts';
@@ -33,6 +33,10 @@ function askableScope(
   // It is Keyturn's own addition, so it goes first.
   return scope?.filter((one) => one !== offlineAccess || isAskable(one));
 }
+
+/** Another sign-in may fare better with fewer scopes: the server refused them, or they are too long to show. */
+export const mayBeAboutScope = (error: unknown): boolean =>
+  error instanceof ScopeRefused || ['scope_insufficient', 'invalid_request'].includes(reasonOf(error));
 
 /** The next try after this refusal; undefined if it says nothing about a scope that Keyturn added. */
 export function withLessOffline(context: SignInContext, error: unknown): SignInContext | undefined {

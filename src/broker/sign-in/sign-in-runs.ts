@@ -15,6 +15,7 @@ import { isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
 import { retryBeforeSignIn } from '../revocation/revoker.ts';
+import { mayBeAboutScope } from './asked-scope.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork, type Start } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
@@ -188,9 +189,9 @@ export class SignInRuns {
     try {
       const run = async (waiting: SignInRequest['waiting']): Promise<SignIn> =>
         runSignIn(this.#parts, { ...request, waiting, isChoosing }, onPage, signal);
-      // An app's scope that the server refuses must not keep the user from signing in.
+      // An app's scopes that the server refuses, or no page can show, must not keep the user from signing in.
       const signIn = await run(request.waiting).catch(async (error: unknown) => {
-        if (error instanceof ScopeRefused && request.waiting?.length) return run([]);
+        if (request.waiting?.length && mayBeAboutScope(error)) return run([]);
         throw error;
       });
       if (!isMeant(request, signIn)) this.#wrongAccount.add(endpoint);
