@@ -7,7 +7,7 @@
  * one, or one that had only its subject as a name.
  */
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { defaultAccount, isLiving, subjectOf } from '../records/sign-in.ts';
+import { defaultAccount, isLiving, isShared, subjectOf } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignInRequest } from './sign-in-context.ts';
 
@@ -58,6 +58,12 @@ export function matchAccount(
   const others = own.signIn || account !== undefined ? [] : possible(there, signedIn);
   if (others.length === 0) return { kind: 'expected', ...own };
   return { kind: 'another', ...own, known: others.map((signIn) => signIn.account), signedIn };
+}
+
+/** False for an account that was kept beside the intended one. */
+export function isMeant({ signInId, account }: SignInRequest, signIn: SignIn): boolean {
+  if (signInId !== undefined) return signIn.id === signInId || !isShared(signIn);
+  return account === undefined || signIn.account === account;
 }
 
 /** The same subject, or none on both sides. */

@@ -5,13 +5,13 @@
  * and may still reach the endpoint. After a failed page none opens for its endpoint until the user acts. After a page
  * that all its apps left, the endpoint's next one waits. While the user signs in, no automatic page is open for that
  * endpoint and account: the user's sign-in replaces it, asks for its scopes too unless it names its own, and its
- * request looks again afterwards.
+ * request looks again afterwards. An app never names the account of the user's sign-in.
  */
 import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
-import { isShared } from '../records/sign-in.ts';
+import { accountLabel, isLiving, isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
 import { retryBeforeSignIn } from '../revocation/revoker.ts';
@@ -19,6 +19,7 @@ import { mayBeAboutScope } from './asked-scope.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork, type Start } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
+import { isMeant } from './sign-in-account.ts';
 import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { PageQuestion } from '../approval-requests/question.ts';
 
@@ -101,24 +102,32 @@ export class SignInRuns {
     });
   }
 
-  /** Who names no account takes the one that an app waits for, unless another issuer is named. */
+  /** Who names no account renews the sign-in that an app waits for, unless another issuer is named. */
   #takeOver(asked: UserSignIn): SignInRequest {
-    const [first] = asked.account === undefined && asked.issuer === undefined ? this.#waiting(asked) : [];
-    const account = first ? first.request.account : asked.account;
-    const signInId = first?.request.onlyFor === undefined ? first?.request.signInId : undefined;
+    const isOpen = asked.account === undefined && asked.issuer === undefined;
+    const renewed = isOpen ? this.#renewedAt(asked) : undefined;
+    const account = renewed ? accountLabel(renewed) : asked.account;
     const waiting = this.#waiting({ ...asked, account });
     for (const { withdraw } of waiting) withdraw();
     const served = waiting.filter(({ request }) => request.account === account && request.isAllowed?.());
     return {
       ...asked,
       account,
-      signInId: signInId ?? asked.signInId,
+      signInId: renewed && isShared(renewed) ? renewed.id : undefined,
       starters: new Set(asked.starter ? [asked.starter] : []),
       waiting:
         asked.issuer === undefined && asked.scope === undefined ? served.map((one) => one.request) : [],
       isAutomatic: false,
       mayNotAsk: false,
     };
+  }
+
+  /** A name for which there is no sign-in is the app's word, so it isn't taken. */
+  #renewedAt(asked: UserSignIn): SignIn | undefined {
+    return this.#waiting(asked)
+      .filter(({ request }) => request.isAllowed?.())
+      .flatMap(({ request }) => this.#parts.signIns.byId(request.signInId ?? '') ?? [])
+      .find(isLiving);
   }
 
   async #start(
@@ -210,12 +219,6 @@ export class SignInRuns {
       0
     );
   }
-}
-
-/** False for an account that was kept beside the intended one. */
-function isMeant({ signInId, account }: SignInRequest, signIn: SignIn): boolean {
-  if (signInId !== undefined) return signIn.id === signInId || !isShared(signIn);
-  return account === undefined || signIn.account === account;
 }
 
 const nothing = (): void => undefined;
