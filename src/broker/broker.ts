@@ -73,6 +73,7 @@ export class Broker {
     this.proofs = new Proofs(parts);
     // Race: a request looks for the company's sign-in only when it finds no token in memory.
     parts.signIns.watch(() => dropWithoutCompany(parts));
+    parts.permissions.watch(() => this.#signInRuns.permissionsChanged());
   }
 
   /** Refuses what waits for the user. Resolves when rotations and sign-ins under way have their tokens in the vault. */

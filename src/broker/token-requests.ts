@@ -39,6 +39,7 @@ import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
 import type { MaybePromise } from './maybe-promise.ts';
+import { PageReplaced } from './sign-in/page-queue.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { tokenFromSource } from './tokens/token-source.ts';
@@ -122,8 +123,8 @@ export class TokenRequests {
   async #untilToken(begun: BegunRequest, first: MaybePromise<TryResult> | undefined): Promise<HandedToken> {
     const { temporaryPermissions } = this.#parts;
     let usedBefore = temporaryPermissions.onceUsedCount(begun.request.appId);
-    let firstTry = first;
-    for (let tries = 0; tries < maxTries; tries += 1, firstTry = undefined) {
+    let [firstTry, mostTries] = [first, maxTries];
+    for (let tries = 0; tries < mostTries; tries += 1, firstTry = undefined) {
       // Read again each time: signing in may have set `signInId` in `wanted`.
       const { wanted, deadline } = begun;
       if (tries === 0 && !firstTry && !coveringPermissions(this.#parts, wanted))
@@ -134,6 +135,8 @@ export class TokenRequests {
           this.#tryOnce(begun, coveringPermissionsOrThrow(this.#parts, wanted)));
         if (result.kind === 'token') return result.token;
       } catch (error) {
+        // The user did something, so nothing flaps.
+        if (error instanceof PageReplaced) mostTries += 1;
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.

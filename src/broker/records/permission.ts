@@ -76,9 +76,15 @@ export interface AsRead {
 
 export class Permissions {
   readonly #file: RecordList<Permission>;
+  #listener: () => void = () => undefined;
 
   constructor(file: RecordList<Permission>) {
     this.#file = file;
+  }
+
+  /** `listener` is called after every change. */
+  watch(listener: () => void): void {
+    this.#listener = listener;
   }
 
   /** The permission in force at `now` (milliseconds); undefined if the user has not decided. */
@@ -90,11 +96,7 @@ export class Permissions {
     return this.#file.items.filter((p) => p.appId === appId && isInForce(p, now));
   }
 
-  forEndpoint(endpoint: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
-  }
-
-  /** Like `of` and `forEndpoint`, but verified or not: for the user's lists only. */
+  /** These two, verified or not, are for the user's lists only. */
   shownOf(appId: string, now: number): Permission[] {
     return this.#file.shown.filter((p) => p.appId === appId && isInForce(p, now));
   }
@@ -110,7 +112,7 @@ export class Permissions {
 
   /** Sets the one permission of (app, endpoint). Throws `conflict` if the stored one isn't `expected`. */
   async set(permission: Permission, expected?: AsRead): Promise<void> {
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       refuseOther(items, permission, expected);
       return [...others(items, permission), permission];
     });
@@ -118,7 +120,7 @@ export class Permissions {
 
   /** Throws `conflict` if the user decided otherwise since `read`: the newer decision counts. */
   async replace(read: Permission, next: Permission): Promise<void> {
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
       return items.map((permission) => (permission === read ? next : permission));
     });
@@ -128,7 +130,7 @@ export class Permissions {
   async revoke(appId: string, endpoint: string, expected?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
     const { read } = this.asRead(key);
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       refuseOther(items, key, expected);
       return others(items, key);
     });
@@ -140,11 +142,16 @@ export class Permissions {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
     const kept = (p: Permission): Permission[] =>
       next !== undefined && p.decision === 'deny' ? [{ ...p, endpoint: next }] : [];
-    await this.#file.change((items) => items.flatMap((p) => (p.endpoint === endpoint ? kept(p) : [p])));
+    await this.#change((items) => items.flatMap((p) => (p.endpoint === endpoint ? kept(p) : [p])));
   }
 
   async removeAllOf(appId: string): Promise<void> {
-    await this.#file.change((items) => items.filter((p) => p.appId !== appId));
+    await this.#change((items) => items.filter((p) => p.appId !== appId));
+  }
+
+  /** What is taken away ends at once, even if it can't be stored. */
+  #change(edit: Parameters<RecordList<Permission>['change']>[0]): Promise<void> {
+    return this.#file.change(edit).finally(() => this.#listener());
   }
 }
 

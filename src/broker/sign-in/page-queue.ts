@@ -7,9 +7,18 @@
  * which doubles with each such page. So an app can't open a hundred tabs by disconnecting.
  */
 import { untilAborted } from '../../base/abort.ts';
-import { reasonOf } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { RequestWaits } from '../consent/request-waits.ts';
 import { pageWithdrawn } from '../refusals/refusals.ts';
+
+/** An automatic page gave way to what the user did. Its request looks at the newer state. */
+export class PageReplaced extends KeyturnError {
+  constructor(endpoint: string) {
+    super('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
+      hint: 'Ask again: the newer state is used.',
+    });
+  }
+}
 
 export class PageQueue {
   /** By endpoint. */

@@ -2,21 +2,21 @@
  * The sign-ins under way: those that requests start automatically, and those that the user starts.
  *
  * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if an app still waits for it
- * and may still reach the endpoint. After a failed page none opens for its endpoint until the user acts. After a page
- * that all its apps left, the endpoint's next one waits. While the user signs in, no automatic page is open for that
- * endpoint and account: the user's sign-in replaces it, asks for its scopes too unless it names its own, and its
- * request looks again afterwards. An app never names the account of the user's sign-in.
+ * and may still have what it asks for; once that ends, it closes. After a failed page none opens for its endpoint until
+ * the user acts. After a page that all its apps left, the endpoint's next one waits. While the user signs in, no
+ * automatic page is open for that endpoint and account: the user's sign-in replaces it, asks for its scopes too unless
+ * it names its own, and its request looks again afterwards. An app never names the account of the user's sign-in.
  */
 import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { type KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { accountLabel, isLiving, isShared } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, PageTimedOut, refusalAtDeadline } from '../refusals/pending-refusals.ts';
 import { retryBeforeSignIn } from '../revocation/revoker.ts';
 import { mayBeAboutScope } from './asked-scope.ts';
-import { PageQueue } from './page-queue.ts';
+import { PageQueue, PageReplaced } from './page-queue.ts';
 import { SharedWork, type Start } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
 import { isMeant } from './sign-in-account.ts';
@@ -65,13 +65,13 @@ export class SignInRuns {
     await this.#runs.end(reason);
   }
 
-  /** Under a permission. Throws `conflict` when the page is no longer needed: look at the sign-in again. */
+  /** Under a permission. Throws `PageReplaced` when the page is no longer needed: look at the sign-in again. */
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<SignIn> {
     const request = { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } } as const;
     const byUser = this.#alike(asked).find((one) => !one.request.isAutomatic);
     if (byUser && !asked.mayNotAsk) {
       await untilAborted(byUser.over, caller);
-      throw notNeeded(asked.endpoint);
+      throw new PageReplaced(asked.endpoint);
     }
     const key = keyOfAutomatic(asked);
     const start: Start<SignIn> = (...run) => this.#start(key, request, ...run);
@@ -100,6 +100,12 @@ export class SignInRuns {
       if (joined && error instanceof PageTimedOut) return this.#runs.join(key, start, caller);
       throw error;
     });
+  }
+
+  /** What an app may do has changed: closes the pages for what it may no longer have. Their requests look again. */
+  permissionsChanged(): void {
+    for (const { request, withdraw } of this.#underWay)
+      if (hasPage(request) && !request.isAllowed?.()) withdraw();
   }
 
   /** Who names no account renews the sign-in that an app waits for, unless another issuer is named. */
@@ -144,7 +150,7 @@ export class SignInRuns {
     const underWay: UnderWay = {
       key,
       request,
-      withdraw: () => end.abort(notNeeded(request.endpoint)),
+      withdraw: () => end.abort(new PageReplaced(request.endpoint)),
       over: run.catch(nothing).finally(() => this.#underWay.delete(underWay)),
     };
     this.#underWay.add(underWay);
@@ -152,7 +158,7 @@ export class SignInRuns {
   }
 
   #inTurn(
-    { endpoint, isStepUp }: SignInRequest,
+    { endpoint, isStepUp, isAllowed }: SignInRequest,
     signal: AbortSignal,
     isAwaited: () => boolean,
     work: Parameters<OnPage>[0],
@@ -161,7 +167,7 @@ export class SignInRuns {
       endpoint,
       signal,
       (opened, closed) => {
-        if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
+        if (!isAwaited() || !isAllowed?.()) throw new PageReplaced(endpoint);
         return work(opened, closed);
       },
       // The user can do nothing about a scope that an app mistyped, and the step-ups are bounded.
@@ -178,9 +184,8 @@ export class SignInRuns {
     );
   }
 
-  /** Automatic sign-ins that have a page, or will have one. */
   #waiting(asked: Pick<SignInRequest, 'endpoint' | 'account'>): UnderWay[] {
-    return this.#alike(asked).filter(({ request }) => request.isAutomatic && !request.mayNotAsk);
+    return this.#alike(asked).filter(({ request }) => hasPage(request));
   }
 
   #pageOf({ endpoint, starters }: SignInRequest): PageQuestion | undefined {
@@ -210,24 +215,12 @@ export class SignInRuns {
       throw error;
     }
   }
-
-  #isAllowed(endpoint: string): boolean {
-    const { permissions, temporaryPermissions, clock } = this.#parts;
-    const now = clock.wall();
-    return (
-      [...permissions.forEndpoint(endpoint, now), ...temporaryPermissions.forEndpoint(endpoint, now)].length >
-      0
-    );
-  }
 }
+
+/** An automatic sign-in that has a page, or will have one. */
+const hasPage = ({ isAutomatic, mayNotAsk }: SignInRequest): boolean => isAutomatic && !mayNotAsk;
 
 const nothing = (): void => undefined;
-
-function notNeeded(endpoint: string): KeyturnError {
-  return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
-    hint: 'Ask again: the newer state is used.',
-  });
-}
 
 /** An app that may ask the user doesn't share the refusal of one that may not. */
 function keyOfAutomatic({ endpoint, query = '', account, ...asked }: AutomaticSignIn): string {

@@ -286,8 +286,6 @@ describe('a permission', () => {
 });
 
 it.each<[string, string, (r: Rig) => Promise<unknown>]>([
-  ['a denial', 'consent_denied', (r) => decided(r, { decision: 'deny' })],
-  ['the end of the permission', 'consent_required', (r) => r.parts.permissions.revoke('editor', r.endpoint)],
   ['a decision for fewer scopes', 'scope_insufficient', (r) => r.allow('editor', ['other'])],
   [
     'the end of a temporary permission',
