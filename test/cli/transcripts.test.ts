@@ -81,9 +81,11 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
       ...document,
       ...(JSON.parse(members) as object),
     })),
-  'a request with a resource gets': ({ world }, answer) =>
-    (world.authorizationServer.bend.authorizeError = ({ query }) =>
-      query.has('resource') ? (JSON.parse(answer) as Record<string, string>) : undefined),
+  'a request with': ({ world }, words) => {
+    const [part = '', answer = ''] = words.split(' gets ');
+    world.authorizationServer.bend.authorizeError = ({ query }) =>
+      String(query).includes(part) ? (JSON.parse(answer) as Record<string, string>) : undefined;
+  },
   'the user registers': ({ world }, client) =>
     world.authorizationServer.addClient(JSON.parse(client) as Partial<BentClient>),
   'the server forgets its clients': ({ world }) => world.authorizationServer.clients.clear(),
