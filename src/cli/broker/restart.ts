@@ -20,18 +20,21 @@ export async function stopBroker(): Promise<boolean> {
   try {
     const ended = watchBroker(homePaths().state);
     await connection.request('broker.stop');
-    if (!(await ended()))
-      throw new KeyturnError('broker_running', 'The broker was told to stop, and still runs.', {
-        hint: 'Try again in a minute. If it still runs, end its process.',
-      });
+    return requireEnd(await ended());
   } finally {
     connection.close();
   }
-  return true;
+}
+
+function requireEnd(hasEnded: boolean): true {
+  if (hasEnded) return true;
+  throw new KeyturnError('broker_running', 'The broker was told to stop, and still runs.', {
+    hint: 'Try again in a minute. If it still runs, end its process.',
+  });
 }
 
 /**
- * True where a broker that can't be asked was ended; false where none runs. A broker of this home that has no socket, or
+ * True if a broker that can't be asked was ended; false if none runs. A broker of this home that has no socket, or
  * doesn't prove itself (owner.key was exchanged or deleted), gets no request, but a signal: it ends as
  * after `broker.stop`.
  */
@@ -55,7 +58,7 @@ async function endHolder({ state }: HomePaths): Promise<boolean> {
     `keyturn: the broker of this home (process ${pid}) takes no request of this command; a signal ends it.`,
   );
   process.kill(pid, 'SIGTERM');
-  return brokerEnded(pid);
+  return requireEnd(await brokerEnded(pid));
 }
 
 /** False: nobody holds the lock. The system doesn't tell of a holder in another container, or on another machine. */
