@@ -19,7 +19,7 @@ const run = defineCommand(
         more: '; as without a terminal',
       },
       yes: yesOption,
-      json: { ...jsonOption('the result'), more: '; goes with --yes' },
+      json: jsonOption('the result'),
     },
     about:
       'Find the configurations of MCP clients, show the entries in them that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
@@ -60,7 +60,7 @@ const undo = defineCommand(
   {
     name: 'setup undo',
     summary: 'Restore what setup changed',
-    options: { yes: yesOption, json: { ...jsonOption('the result'), more: '; goes with --yes' } },
+    options: { yes: yesOption, json: jsonOption('the result') },
     about: 'Restore the entries that `keyturn setup` changed. An entry that has changed or is gone stays so.',
     exitCodes: { 9: 'an entry did not go back' },
     examples: ['keyturn setup undo'],

@@ -90,7 +90,7 @@ async function switchAll(
   files: readonly SurveyedConfig[],
   { yes, json }: Pick<SetupChoice, 'yes' | 'json'>,
 ): Promise<readonly AppliedChange[] | undefined> {
-  if (!(await confirm('Change these files? ', yes))) return undefined;
+  if (!(await confirm('Change these files? ', yes, json ? surveyLines(files) : []))) return undefined;
   const results = await unchanged(applySetup(files, { stateFolder: homePaths().state, ask }));
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
@@ -162,7 +162,7 @@ function sayClosed(closed: readonly BridgeEntry[]): void {
 }
 
 /** `lines`: what the question is about, unless that is shown already. */
-async function confirm(question: string, isSure: boolean, lines: readonly string[] = []): Promise<boolean> {
+async function confirm(question: string, isSure: boolean, lines: readonly string[]): Promise<boolean> {
   if (isSure) return true;
   if (!isAtTerminal()) {
     throw new KeyturnError(
