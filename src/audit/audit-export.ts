@@ -5,7 +5,7 @@
  */
 import { visible } from '../base/text/visible.ts';
 import { readLog } from './audit-files.ts';
-import { readRow, type StoredRow } from './audit-row.ts';
+import { readRow, rowFields, type StoredRow } from './audit-row.ts';
 
 export interface AuditTail {
   /** Oldest first. */
@@ -57,7 +57,7 @@ export async function exportAudit(
   return readLog(folder, async (files) => {
     let rows = 0;
     let skipped = 0;
-    if (format === 'csv') await write(csvLine(columns));
+    if (format === 'csv') await write(csvLine(rowFields));
     for (const lines of files) {
       for await (const line of lines()) {
         const row = readRow(line);
@@ -71,24 +71,8 @@ export async function exportAudit(
   });
 }
 
-const columns = [
-  'time',
-  'event',
-  'outcome',
-  'app',
-  'endpoint',
-  'resource',
-  'issuer',
-  'signIn',
-  'scope',
-  'fingerprint',
-  'count',
-  'first',
-  'last',
-] as const;
-
 function cellsOf(row: StoredRow): string[] {
-  return columns.map((column) => {
+  return rowFields.map((column) => {
     const value = row[column];
     if (value === undefined) return '';
     if (column === 'time' || column === 'first' || column === 'last') return moment(Number(value));

@@ -92,6 +92,8 @@ const storedRowSchema = z.object({
 
 export type StoredRow = z.infer<typeof storedRowSchema>;
 
+export const rowFields = storedRowSchema.keyof().options;
+
 /** The row on a line; undefined if the line isn't a row of any version. */
 export function readRow(line: Buffer): StoredRow | undefined {
   return storedRowSchema.safeParse(parseJson(line.toString('utf8'))).data;
