@@ -6,7 +6,6 @@ import { connect } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { brokerTimeout } from '../../src/ipc/wire/limits.ts';
@@ -83,12 +82,12 @@ describe('a squatter on the socket', () => {
   test('that never answers is given up after a slow keychain’s time', async () => {
     const paths = temporaryHome();
     const heard = Promise.withResolvers<void>();
-    await squat(paths, () => {
+    const { socket } = await squat(paths, () => {
       heard.resolve();
       return undefined;
     });
     const clock = new HandClock();
-    const opening = openConnection({ identity, socket: prepareSocket(paths, {}), after: clock.after });
+    const opening = openConnection({ identity, socket, after: clock.after });
     const refused = opening.catch((error: unknown) => error);
     await heard.promise;
     clock.turn(brokerTimeout);

@@ -3,7 +3,8 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 import { listenAt } from '../../src/ipc/wire/socket.ts';
 import { prepareFolder } from '../../src/base/private/private-folder.ts';
-import { prepareSocket, recordSocket } from '../../src/ipc/wire/socket-path.ts';
+import { recordSocket } from '../../src/ipc/wire/socket-path.ts';
+import { prepareSocket } from '../ipc/rig.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
 /** `heard`: everything any client ever said. */
@@ -39,5 +40,5 @@ export async function squat(
     for (const connection of connections) connection.destroy();
     server.close();
   });
-  return { endpoint, heard: () => all };
+  return { endpoint, socket, heard: () => all };
 }

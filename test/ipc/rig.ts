@@ -3,7 +3,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
+import { prepareForwardSocket, socketPlaces } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { PairRequest } from '../../src/ipc/server/pairing.ts';
 import {
@@ -14,13 +14,17 @@ import {
 } from '../../src/ipc/server/server.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
-import { type HomePaths, homePaths } from '../../src/base/paths.ts';
+import { type Environment, type HomePaths, homePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The paths of a home of its own. */
 export function temporaryHome(): HomePaths {
   return homePaths({ KEYTURN_HOME: temporaryFolder() });
 }
+
+/** Where a home's socket may listen. */
+export const prepareSocket = (paths: HomePaths, env: Environment = {}): string =>
+  process.platform === 'win32' ? socketPlaces(paths)[0] : prepareForwardSocket(paths, 'broker.sock', env);
 
 /** A clock that stands still until a test advances it. */
 export class HandClock {
@@ -49,7 +53,7 @@ type Exceptions = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'turnedAw
 
 export async function startRig(exceptions: Exceptions = {}) {
   const paths = temporaryHome();
-  const socket = prepareSocket(paths, {});
+  const socket = prepareSocket(paths);
   const clock = new HandClock();
   const keys = new Map<string, KeyObject>();
   const events: ServerEvent[] = [];

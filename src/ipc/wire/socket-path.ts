@@ -137,11 +137,6 @@ export function requireOwnRuntime(folder: string): void {
   });
 }
 
-/** As `socketPlaces`, for one who takes the first place that can be had: makes and checks its folder. */
-export function prepareSocket(paths: HomePaths, env: Environment = process.env): string {
-  return firstPrepared(socketPlaces(paths, env), env);
-}
-
 /** Holds the path of the socket that the last broker of this home listened on, whatever its environment was. */
 function recordPath(paths: HomePaths): string {
   return path.join(paths.state, 'broker.path');

@@ -18,9 +18,9 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectTo, listenAt } from '../../../src/ipc/wire/socket.ts';
 import { homeCapability } from '../../../src/ipc/wire/capabilities.ts';
-import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
+import { findSockets, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
-import { temporaryHome } from '../rig.ts';
+import { prepareSocket, temporaryHome } from '../rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const unsafe = { reason: 'socket_unsafe' };
@@ -80,7 +80,7 @@ describe('the path of the socket', () => {
     const paths = temporaryHome();
     mkdirSync(paths.state, { recursive: true, mode: 0o700 });
     spoil(path.join(paths.state, 'broker.path'));
-    expect(findSockets(paths, {})).toMatchObject({ places: [prepareSocket(paths, {})], isRecorded: false });
+    expect(findSockets(paths, {})).toMatchObject({ places: [prepareSocket(paths)], isRecorded: false });
   });
 
   test.each<[string, (runtime: string) => void]>([
@@ -117,10 +117,10 @@ describe('the folder', () => {
       mkdirSync(paths.run, { recursive: true });
       chmodSync(paths.run, mode);
       const hint = expect.stringContaining(`chmod 700 ${paths.run}`);
-      expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ ...unsafe, hint }));
+      expect(() => prepareSocket(paths)).toThrow(expect.objectContaining({ ...unsafe, hint }));
       expect(statSync(paths.run).mode & 0o777).toBe(mode);
       chmodSync(paths.run, 0o700);
-      prepareSocket(paths, {});
+      prepareSocket(paths);
     },
   );
 
@@ -130,22 +130,22 @@ describe('the folder', () => {
     mkdirSync(path.dirname(paths.run), { recursive: true });
     symlinkSync(elsewhere, paths.run);
     const hint = expect.stringContaining('move it away: mv ');
-    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ ...unsafe, hint }));
+    expect(() => prepareSocket(paths)).toThrow(expect.objectContaining({ ...unsafe, hint }));
     await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject(unsafe);
   });
 
   test.runIf(process.getuid?.() === 0)('of the socket is refused when it belongs to someone else', () => {
     const paths = temporaryHome();
-    prepareSocket(paths, {});
+    prepareSocket(paths);
     chownSync(paths.run, 65534, 65534);
-    expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
+    expect(() => prepareSocket(paths)).toThrow(/belongs to user 65534/);
   });
 
   test.runIf(process.platform === 'linux')(
     'a folder that can never be made is refused, and not tried for ever',
     () => {
       const paths = homePaths({ KEYTURN_HOME: '/proc/keyturn' });
-      expect(() => prepareSocket(paths, {})).toThrow(
+      expect(() => prepareSocket(paths)).toThrow(
         expect.objectContaining({
           reason: 'file_unreadable',
           message: expect.stringContaining("can't be made"),
@@ -168,9 +168,9 @@ const swapping = `
 
 describe('the socket', () => {
   test('DOOR-3: is refused as a symbolic link to a socket', async () => {
-    const real = prepareSocket(temporaryHome(), {});
+    const real = prepareSocket(temporaryHome());
     await listening(real);
-    const link = prepareSocket(temporaryHome(), {});
+    const link = prepareSocket(temporaryHome());
     symlinkSync(real, link);
     await expect(connectTo(link)).rejects.toMatchObject(unsafe);
     await expect(listenAt(net.createServer(), link)).rejects.toMatchObject(unsafe);
@@ -178,7 +178,7 @@ describe('the socket', () => {
   });
 
   test('is never deleted when it is a plain file', async () => {
-    const socket = prepareSocket(temporaryHome(), {});
+    const socket = prepareSocket(temporaryHome());
     writeFileSync(socket, 'mine', { mode: 0o600 });
     await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject(unsafe);
     expect(readFileSync(socket, 'utf8')).toBe('mine');
@@ -187,7 +187,7 @@ describe('the socket', () => {
   test.each([0o777, 0o666, 0o660, 0o644, 0o400])(
     'DOOR-3: is refused with mode %o, by a client and by a broker, which keeps it',
     async (mode) => {
-      const socket = prepareSocket(temporaryHome(), {});
+      const socket = prepareSocket(temporaryHome());
       await listening(socket);
       chmodSync(socket, mode);
       const refusal = { ...unsafe, hint: expect.stringContaining(`chmod 600 ${socket}`) };
@@ -200,7 +200,7 @@ describe('the socket', () => {
   test.runIf(process.getuid?.() === 0)(
     'is refused by both ends when it belongs to someone else',
     async () => {
-      const socket = prepareSocket(temporaryHome(), {});
+      const socket = prepareSocket(temporaryHome());
       await listening(socket);
       chownSync(socket, 65534, 65534);
       await expect(connectTo(socket)).rejects.toThrow(/belongs to user 65534/);
@@ -209,7 +209,7 @@ describe('the socket', () => {
   );
 
   test('is used by neither end in a folder that others may write to', async () => {
-    const socket = prepareSocket(temporaryHome(), {});
+    const socket = prepareSocket(temporaryHome());
     await listening(socket);
     chmodSync(path.dirname(socket), 0o777);
     const refusal = { ...unsafe, hint: expect.stringContaining('chmod 700') };
@@ -220,7 +220,7 @@ describe('the socket', () => {
   test.runIf(process.platform === 'linux')(
     'replaced while a client connects is still the one named in its hello',
     async () => {
-      const socket = prepareSocket(temporaryHome(), {});
+      const socket = prepareSocket(temporaryHome());
       const folder = path.dirname(socket);
       const names = new Map<string, string>();
       for (const name of ['one', 'two']) {
@@ -245,7 +245,7 @@ describe('the socket', () => {
   test.runIf(process.platform === 'linux')(
     'a socket with a full queue is tried again until there is room',
     async () => {
-      const socket = prepareSocket(temporaryHome(), {});
+      const socket = prepareSocket(temporaryHome());
       const server = net.createServer((connection) => connection.end('here'));
       const mask = process.umask(0o177);
       server.listen({ path: socket, backlog: 1 });
