@@ -27,9 +27,13 @@ export function proxyUrl(text: string): string | undefined {
   return /^https?:$/.test(URL.parse(whole)?.protocol ?? '') ? whole : undefined;
 }
 
+/** The variable that names the proxy. */
+export const proxyName = (env: Environment): string | undefined =>
+  proxyNames.find((variable) => firstSet(env, [variable]) !== undefined);
+
 /** The proxy that the environment names. Throws `invalid_request` for one that can't be used: nothing goes past it. */
 export function proxyOf(env: Environment): string | undefined {
-  const name = proxyNames.find((variable) => firstSet(env, [variable]) !== undefined);
+  const name = proxyName(env);
   if (name === undefined) return undefined;
   const text = firstSet(env, [name]) ?? '';
   const url = proxyUrl(text);

@@ -12,6 +12,7 @@ import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { moment, shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
+import { proxyName } from '../../base/system/proxy-variables.ts';
 import { ignoreOpensslVariables } from '../../base/system/https-agent.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
@@ -148,11 +149,13 @@ function isExecutable(program: string, env: NodeJS.ProcessEnv): boolean {
 /** What this terminal says of proxies counts only when the home is made (auto-start.ts). */
 function proxyFindings({ settings, env, paths }: Machine): Finding[] {
   const { httpsProxy } = fromEnvironment(env);
-  if (!isMade(paths) || httpsProxy === undefined || httpsProxy === settings.httpsProxy) return [];
+  const name = proxyName(env);
+  if (!isMade(paths) || name === undefined || httpsProxy === settings.httpsProxy) return [];
+  const scheme = env[name]?.includes('://') ? '' : 'http://';
   return found(
     'proxy.ignored',
-    `HTTPS_PROXY of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
-    'keyturn settings set httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
+    `${name} of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
+    `keyturn settings set httpsProxy "${scheme}$${name}"`,
   );
 }
 
