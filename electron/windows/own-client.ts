@@ -1,7 +1,7 @@
 /**
  * A sign-in that a window starts, with or without a client that you registered by hand.
  *
- * Invariant: the client and what is waived for it need no press of their own: `signIn.start` passed the guard.
+ * Invariant: the client and its exceptions need no press of their own: `signIn.start` passed the guard.
  */
 import { type AskOwnClient, signInWith } from '../../src/daemon/own-client.ts';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';

@@ -1,9 +1,9 @@
 /**
- * A sign-in with a client that you registered by hand: enters the client, waives what its provider needs waived, and
- * signs in. The command and the app do it alike.
+ * A sign-in with a client that you registered by hand: enters the client, sets the exceptions that its provider
+ * needs, and signs in. The command and the app do it alike.
  *
- * Invariant: only two rules are waived here, for this server alone, after `says` was told of it: metadata that is
- * silent about PKCE, which is used all the same, and the resource parameter, if the user named the scopes: else the
+ * Invariant: only two exceptions are set here, for this server alone, after `says` was told of it: for metadata that is
+ * silent about PKCE, which is used all the same, and for the resource parameter, if the user named the scopes: else the
  * server would choose what the token is for. A secret goes only to an issuer that the user named or was shown.
  */
 import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
@@ -15,13 +15,13 @@ export interface OwnClient {
   readonly clientSecret: string | undefined;
 }
 
-const waivable = ['no-pkce-metadata', 'no-resource'] as const;
-export type WaivableRule = (typeof waivable)[number];
+const settable = ['no-pkce-metadata', 'no-resource'] as const;
+export type SettableException = (typeof settable)[number];
 
 interface Says {
   /** What to register for this client at its issuer, if it was entered now. */
   readonly redirect: (issuer: string, redirectUri: string) => void;
-  readonly waived: (name: WaivableRule) => void;
+  readonly exception: (name: SettableException) => void;
 }
 
 type Method = 'signIn.issuer' | 'oauthClient.list' | 'oauthClient.add' | 'exception.set';
@@ -42,7 +42,7 @@ interface Target {
   readonly scope?: string | undefined;
 }
 
-/** `start` signs in; it is called again after each rule that was waived. */
+/** `start` signs in; it is called again after each exception that was set. */
 export async function signInWith<T>(
   parts: OwnClientParts,
   target: Target,
@@ -50,7 +50,7 @@ export async function signInWith<T>(
   start: () => Promise<T>,
 ): Promise<T> {
   await enterClient(parts, target, client);
-  return waiving(parts, target, start);
+  return withExceptions(parts, target, start);
 }
 
 /** Enters the client at the issuer where a sign-in would go. */
@@ -61,7 +61,7 @@ async function enterClient(
 ): Promise<void> {
   const { ask, says } = parts;
   const { resource, issuer: named } = target;
-  const { issuer, wasShown } = await waiving(parts, target, () =>
+  const { issuer, wasShown } = await withExceptions(parts, target, () =>
     ask('signIn.issuer', { resource, issuer: named }),
   );
   if (clientSecret !== undefined && named === undefined && !wasShown)
@@ -76,20 +76,20 @@ async function enterClient(
   says?.redirect(issuer, redirectUri ?? '');
 }
 
-/** Does `work`, and once more after each rule that its refusal names a waiver for. */
-async function waiving<T>(
+/** Does `work`, and once more after each exception that its refusal names. */
+async function withExceptions<T>(
   { ask, says }: OwnClientParts,
   { resource, scope }: Target,
   work: () => Promise<T>,
 ): Promise<T> {
-  for (const left = new Set(waivable.filter((one) => one !== 'no-resource' || scope !== undefined)); ;) {
+  for (const left = new Set(settable.filter((one) => one !== 'no-resource' || scope !== undefined)); ;) {
     try {
       return await work();
     } catch (error) {
       const name = [...left].find((one) => error instanceof KeyturnError && error.exception === one);
       if (name === undefined) throw error;
       left.delete(name);
-      says?.waived(name);
+      says?.exception(name);
       await ask('exception.set', { server: resource, name, on: true });
     }
   }

@@ -11,7 +11,7 @@ import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
-import { type OwnClient, signInWith, type WaivableRule } from '../../daemon/own-client.ts';
+import { type OwnClient, signInWith, type SettableException } from '../../daemon/own-client.ts';
 import { hasSaid, printJson, refuse, say } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
 
@@ -171,7 +171,7 @@ async function pasteAddress(connection: Connection, id: string, signal: AbortSig
   await call(connection, 'request.answer', { id, answer: 'deny' });
 }
 
-const waivers: Readonly<Record<WaivableRule, string>> = {
+const exceptionLines: Readonly<Record<SettableException, string>> = {
   'no-pkce-metadata':
     'The metadata of its authorization server says nothing of PKCE. Keyturn uses it all the same.',
   'no-resource': 'Its authorization server takes no `resource` parameter. Keyturn leaves it out there.',
@@ -181,5 +181,6 @@ const waivers: Readonly<Record<WaivableRule, string>> = {
 const says = {
   redirect: (issuer: string, redirectUri: string): void =>
     say(`keyturn: at ${quoted(issuer)} this client needs the redirect URI ${redirectUri}`),
-  waived: (name: WaivableRule): void => say(`keyturn: ${waivers[name]} (\`keyturn exception\` shows that.)`),
+  exception: (name: SettableException): void =>
+    say(`keyturn: ${exceptionLines[name]} (\`keyturn exception\` shows that.)`),
 };
