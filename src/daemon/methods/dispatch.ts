@@ -207,13 +207,13 @@ function checkedParams(method: MethodName, params: unknown): unknown {
   throw new KeyturnError(
     'invalid_request',
     `${method}: ${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}.`,
-    { hint: 'docs/reference/wire-protocol.md shows what the method takes.' },
+    { hint: 'docs/reference/wire-protocol.md shows what the methods of apps take.' },
   );
 }
 
 function unknownMethod(method: string): KeyturnError {
   return new KeyturnError('method_not_found', `There is no method ${quoted(method)}.`, {
-    hint: 'docs/reference/wire-protocol.md lists the methods; the other side may be newer.',
+    hint: 'docs/reference/wire-protocol.md lists the methods of apps. The other side may be newer.',
   });
 }
 
