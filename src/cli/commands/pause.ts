@@ -12,7 +12,7 @@ export const command = defineCommand(
     options: { for: forOption('; without it, until you resume it') },
     usage: ['pause [--for TIME]'],
     about:
-      'Pause all access: no app gets a token or an API key, nothing is refreshed, and no request asks you. Sign-ins and permissions stay.',
+      'Pause all access: no app gets a token or an API key, and nothing is refreshed. Sign-ins and permissions stay.',
     notes: [
       'A pause survives a restart and is never shortened: an earlier pause that ends later stays.',
       'What an app already has stays valid. To revoke tokens now: keyturn logout.',
