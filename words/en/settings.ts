@@ -73,7 +73,7 @@ export const settings = {
     passphraseChanged: 'The passphrase was changed.',
     passphraseWhat: 'It can’t be recovered. Without it everything in the sealed file is lost.',
     lockAfter: 'Lock automatically after',
-    lockAfterWhat: 'If no app asks for that long.',
+    lockAfterWhat: 'If no app asks and you change nothing for that long.',
     lockAfterNever: 'Never',
     asking: 'Access requests',
     defaultDuration: 'Default access duration',
