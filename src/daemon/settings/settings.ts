@@ -149,17 +149,18 @@ export interface SettingsSource {
   readonly autoStarted: boolean;
 }
 
-/** What this broker runs with. Throws `invalid_request` for a bad variable, `file_unreadable` for a bad file. */
+/**
+ * What this broker runs with; a new home may have a file already. Throws `invalid_request` for a bad variable,
+ * `file_unreadable` for a bad file.
+ */
 export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSource): Settings {
   const { file, values } = settingsFile(paths);
-  if (isNewHome) {
-    const settings = checked(fromEnvironment(env), 'environment');
-    writeSettings(file, { ...values, version: formats.settings, ...settings });
-    return settings;
-  }
   refuseOtherFormat(file, values, formats.settings);
   const recorded = checked(values, file);
-  return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
+  if (autoStarted && !isNewHome) return recorded;
+  const settings = checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
+  if (isNewHome) writeSettings(file, { ...values, version: formats.settings, ...settings });
+  return settings;
 }
 
 const Values = z.record(z.string(), z.unknown());

@@ -30,7 +30,9 @@ function read(env: Record<string, string>, isNewHome: boolean, autoStarted = tru
 }
 
 describe('a new home', () => {
-  it('records the environment it is made in', () => {
+  it('records the environment it is made in, over a file that is there already', () => {
+    const written = { version: 1, vault: 'sealed-file', lockAfter: 60, logLevel: 'debug' };
+    writeFileSync(file, JSON.stringify(written), { mode: 0o600 });
     const made = read(
       { KEYTURN_VAULT: 'memory', BROWSER: 'lynx', https_proxy: 'http://proxy.example:3128' },
       true,
@@ -42,6 +44,8 @@ describe('a new home', () => {
       insecureLoopback: false,
       lockWithScreen: false,
       ...version,
+      lockAfter: 60,
+      logLevel: 'debug',
     });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -50,7 +54,7 @@ describe('a new home', () => {
   it('with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
     const newer = '{"version":2,"vault":"shoebox"}';
     writeFileSync(file, newer, { mode: 0o600 });
-    expect(() => read({}, false)).toThrow(
+    expect(() => read({}, true)).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
         message: expect.stringContaining('its format is 2, and this Keyturn knows 1'),
