@@ -15,7 +15,7 @@ import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import { windowAccess } from './apps/sign-in-access.ts';
 import { clock, compose, type Composition, type OpenedHome } from './composition.ts';
-import { checkFiles, keepOthersOut, openHome, prepareFolders } from './home/home.ts';
+import { checkFiles, isNewHome, keepOthersOut, openHome, prepareFolders } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import { homeMismatch } from './home/mismatched-home.ts';
 import { takeLock } from './home/single-instance.ts';
@@ -70,14 +70,15 @@ async function openLockedHome(options: DaemonOptions, unlock: () => void): Promi
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
   for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');
-  const home = await openHome(paths);
+  // Before the home is made: with a bad variable or file, the next start is the first one.
   const book = new SettingsBook({
     paths,
     env,
-    isNewHome: home.isNew,
+    isNewHome: await isNewHome(paths),
     // Recorded settings win in the app: what a desktop session happens to set is nobody's decision.
     autoStarted: options.autoStarted || options.keyturnApp === true,
   });
+  const home = await openHome(paths);
   if (home.isNew) await syncFolder(paths.config);
   const mismatch = homeMismatch(home, book.written);
   if (mismatch) log.write(mismatch.message, 'error');

@@ -63,19 +63,24 @@ export async function checkFiles(paths: HomePaths): Promise<void> {
   }
 }
 
-/**
- * True if this home ever had a root key: the first use of its vault makes both, the key first. What can't be looked at
- * may be there.
- */
-export function documentExists({ state }: Pick<HomePaths, 'state'>): Promise<boolean> {
-  return lstat(path.join(state, documentName)).then(
+/** What can't be looked at may be there. */
+const exists = async (file: string): Promise<boolean> =>
+  lstat(file).then(
     () => true,
     (error: unknown) => systemCode(error) !== 'ENOENT',
   );
-}
+
+/** True if this home ever had a root key: the first use of its vault makes both, the key first. */
+export const documentExists = async ({ state }: Pick<HomePaths, 'state'>): Promise<boolean> =>
+  exists(path.join(state, documentName));
+
+/** True if the next `openHome` makes the home. */
+export const isNewHome = async (paths: HomePaths): Promise<boolean> =>
+  !((await exists(ownerKeyFile(paths))) || (await documentExists(paths)));
 
 /** Opens or creates the home. A lost owner.key is made for the document's home. The caller holds the lock. Throws `file_unreadable`. */
 export async function openHome(paths: HomePaths): Promise<Home> {
+  const isNew = await isNewHome(paths);
   const existing = await readOwner(paths);
   const document = await readPlace(paths.state).catch((error: unknown) => {
     if (existing) return 'unreadable' as const;
@@ -86,7 +91,7 @@ export async function openHome(paths: HomePaths): Promise<Home> {
     paths,
     homeId: owner.brokerId,
     ownerKey: createSecretKey(owner.key, 'base64url'),
-    isNew: !existing && document === undefined,
+    isNew,
     document,
   };
 }
