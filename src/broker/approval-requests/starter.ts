@@ -19,6 +19,8 @@ export interface SignInDetails {
   readonly account?: string;
   /** The accounts signed in there, if none has that label: this sign-in would add a new account. */
   readonly beside?: readonly string[];
+  /** Scopes that it asks for only because apps wait for them. */
+  readonly added?: readonly string[];
   /** Of the URL that was asked for, with its question mark: shown after the endpoint. */
   readonly query?: string;
   /** Absent: only the windows show it. */
@@ -27,8 +29,9 @@ export interface SignInDetails {
   readonly starters?: Set<Starter>;
 }
 
-export function signInDetails({ account, beside, query, starter, starters }: SignInDetails): SignInDetails {
-  return { account, beside, query: query || undefined, starter, starters };
+export function signInDetails(details: SignInDetails): SignInDetails {
+  const { account, beside, added, query, starter, starters } = details;
+  return { account, beside, added, query: query || undefined, starter, starters };
 }
 
 export function isStartedBy({ starters }: SignInDetails, connection: number): boolean {

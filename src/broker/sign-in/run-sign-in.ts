@@ -70,9 +70,11 @@ async function signInNow(
   await parts.requireVault();
   const destination = await findDestination(parts, asked);
   const { server } = destination;
-  const request = withKeptScope(parts, asked, destination);
-  refuseUnboundNow(parts, request, destination);
-  const scope = scopeOfAll(request, destination);
+  const kept = withKeptScope(parts, asked, destination);
+  refuseUnboundNow(parts, kept, destination);
+  const scope = scopeOfAll(kept, destination);
+  const own = scopeFor(kept, destination) ?? [];
+  const request = { ...kept, added: scope?.filter((name) => !own.includes(name)) };
   // RFC 8628 §3.1: a sign-in on another device has none of these parameters.
   const options =
     request.mayNotAsk || request.method === 'device'

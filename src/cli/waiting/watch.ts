@@ -180,6 +180,13 @@ const waysToSignIn = {
   browser: ' in your browser. If none opened, visit:',
 } as const;
 
+function tellSpecial(question: Question): void {
+  tellMove(question);
+  tellNewAccount(question);
+  if (question.scope !== undefined)
+    say(`keyturn: this sign-in also asks for ${question.scope}, because an app waits for it.`);
+}
+
 /** Otherwise a mistyped name would silently become an account. */
 function tellNewAccount({ account = '', accounts: others = [] }: Question): void {
   if (others.length === 0) return;
@@ -189,8 +196,7 @@ function tellNewAccount({ account = '', accounts: others = [] }: Question): void
 }
 
 function tellLogin(question: Question, way: keyof typeof waysToSignIn): void {
-  tellMove(question);
-  tellNewAccount(question);
+  tellSpecial(question);
   const { url, newClient } = question;
   if (newClient)
     say(`keyturn: ${hostIn(question)} knows Keyturn as another client now; continue on this page.`);
@@ -237,8 +243,7 @@ function loginAgain({ account, resource = '' }: Question, ...options: readonly s
 }
 
 function tellDevice(question: Question): void {
-  tellMove(question);
-  tellNewAccount(question);
+  tellSpecial(question);
   const { code, url } = question;
   // As for a page: while the Keyturn app runs, only its window shows them.
   if (url === undefined)

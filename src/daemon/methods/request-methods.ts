@@ -146,6 +146,7 @@ function openSignInAnswer(question: SignInQuestion, mayFinish: boolean): Partial
     issuer: spelled(question.issuer),
     account: question.account,
     accounts: question.beside,
+    scope: question.added?.length ? formatScope(question.added) : undefined,
     // A sign-in without a starter is nobody's but the windows'.
     startedBy: question.starter?.by ?? ('window' as const),
   };

@@ -100,6 +100,7 @@ export const approvalRequest = z.object({
   /** Of an API key that would be set: Keyturn would not ask whether the server offers a sign-in. */
   unchecked: z.literal(true).optional(),
   issuer: url.optional(),
+  /** Of a sign-in: what it asks for only because apps wait for it. */
   scope: scope.optional(),
   /**
    * Of `allow`: whose tokens an approval allows; absent where nobody has signed in yet. Of a sign-in: the name that it was
