@@ -10,6 +10,7 @@ import path from 'node:path';
 import { readAppKeyFile } from '../../client/app-key-file.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { draftedFile } from '../../base/private/private-file.ts';
+import { checkFolder } from '../../base/private/private-folder.ts';
 import { removeStale } from '../../ipc/wire/socket.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
@@ -32,13 +33,16 @@ export function isHome(paths: HomePaths): boolean {
 /**
  * Removes them. The caller holds the home's lock, and no other broker runs. `kept`: files that stay.
  * `unlock` gives the lock back.
- * Returns every file, and every folder of somebody else's, that is still there.
+ * Returns every file, and every folder of somebody else's, that is still there. Throws `socket_unsafe` if one of the
+ * three folders is a link: nothing is removed.
  */
 export function removeHomeFiles(
   paths: HomePaths,
   kept: readonly string[],
   unlock: () => void = () => undefined,
 ): string[] {
+  for (const folder of [paths.config, paths.state, paths.run])
+    if (existsSync(folder) && !isFolder(folder)) checkFolder(folder);
   const removeNamed = (folder: string, names: readonly RegExp[]): void => {
     for (const file of filesIn(folder)) {
       const name = path.basename(file);
@@ -62,16 +66,15 @@ export function removeHomeFiles(
   removeNamed(paths.run, runNames);
   // Electron's, of the app's windows: it names them as it likes. Its last processes may still write.
   const windows = path.join(paths.state, 'desktop');
-  if (lstatSync(windows, { throwIfNoEntry: false })?.isDirectory() === true)
-    rmSync(windows, { recursive: true, maxRetries: 5 });
+  if (isFolder(windows)) rmSync(windows, { recursive: true, maxRetries: 5 });
   removeNamed(paths.config, lastNames);
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^broker\.lock$/]);
   const ofApps = [apps, ...farApps, ...far, forwards, items];
   const folders = [...ofApps, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
-  for (const folder of folders) if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
-  return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
+  for (const folder of folders) if (isFolder(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+  return folders.flatMap(entriesIn).filter((entry) => !(folders.includes(entry) && isFolder(entry)));
 }
 
 /**
@@ -103,14 +106,19 @@ function brokerOf(file: string): string | undefined {
 }
 
 function foldersIn(folder: string): string[] {
-  return entriesIn(folder).filter((entry) => lstatSync(entry).isDirectory());
+  return entriesIn(folder).filter(isFolder);
 }
 
 function filesIn(folder: string): string[] {
-  return entriesIn(folder).filter((entry) => !lstatSync(entry).isDirectory());
+  return entriesIn(folder).filter((entry) => !isFolder(entry));
 }
 
 function entriesIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
+  if (!isFolder(folder)) return [];
   return readdirSync(folder).map((name) => path.join(folder, name));
+}
+
+/** False for a link. */
+function isFolder(folder: string): boolean {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
 }
