@@ -1,7 +1,8 @@
 /** Which name of a program is written into a client's file: one that a new version doesn't take away. */
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { absoluteCommand } from '../../src/cli/apps/configured-entry.ts';
 import { stablePath } from '../../src/setup/own-command.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -41,4 +42,11 @@ it.each(stays)('the name that stays is written: %s', (_what, file, link, to, wri
   symlinkSync(path.join(folder, to), from);
   const env = { PATH: ['bin', 'fnm_multishells/1_2/bin'].map((name) => path.join(folder, name)).join(':') };
   expect(stablePath(real, 'node', env)).toBe(path.join(folder, written));
+});
+
+it('a program that is gone is written by its path, too', () => {
+  const { argv } = process;
+  onTestFinished(() => void (process.argv = argv));
+  process.argv = ['node', '/gone/bin.js'];
+  expect(absoluteCommand({}).words).toEqual([expect.stringMatching(/^\//), '/gone/bin.js']);
 });

@@ -39,8 +39,7 @@ function configuredEntry({ name, resource, account }: Entry, env = process.env):
 
 /** As `configuredEntry`, by absolute paths: a program with a window may have another PATH than this terminal. */
 export function absoluteCommand(env = process.env): OwnCommand {
-  const own = ownFile();
-  return { words: own === undefined ? ownCommand(env) : startOf(own), env: neededVariables(env) };
+  return { words: startOf(ownFile()), env: neededVariables(env) };
 }
 
 /** Whose files, and which folder's; that may have been removed under this terminal. */
@@ -93,11 +92,14 @@ function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
   const isFound = PATH.split(path.delimiter)
     .filter(isLasting)
     .some((folder) => realOf(path.join(folder, 'keyturn')) === own);
-  return isFound || own === undefined ? ['keyturn'] : startOf(own);
+  return isFound ? ['keyturn'] : startOf(own);
 }
 
-/** The file that runs: of JavaScript, or an executable of its own. */
-const ownFile = (): string | undefined => realOf(isSingle ? process.execPath : (process.argv[1] ?? ''));
+/** The file that runs, or that ran if it is gone: of JavaScript, or an executable of its own. */
+function ownFile(): string {
+  const file = isSingle ? process.execPath : (process.argv[1] ?? '');
+  return realOf(file) ?? file;
+}
 
 function startOf(own: string): [string, ...string[]] {
   const file = stablePath(own, 'keyturn');
