@@ -155,7 +155,8 @@ function proxyFindings({ settings, env, paths }: Machine): Finding[] {
   return found(
     'proxy.ignored',
     `${name} of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
-    `keyturn settings set httpsProxy "${scheme}$${name}"`,
+    // A name of ours, which the shell replaces by its value.
+    ['keyturn settings set httpsProxy', `"${scheme}$${name}"`].join(' '),
   );
 }
 
