@@ -35,7 +35,7 @@ const texts: Texts = {
   },
   unexpected: {
     title: 'Not a sign-in that Keyturn waits for',
-    body: 'This address belongs to a sign-in that has ended or was never started here. Start again from the app.',
+    body: 'This address belongs to a sign-in that has ended or was never started here, or was not opened as a page in a browser. Start again from the app.',
   },
   stateless: {
     title: 'The answer has no state',
