@@ -58,24 +58,16 @@ describe('a home', () => {
     }
   });
 
-  it.each(['{"appId":', '', '{"appId":"owner","key":"","brokerId":""}'])(
-    'with a damaged owner.key (%s) is refused, and nothing is written',
+  it.each(['{"appId":', '', '{"appId":"owner","key":"","brokerId":""}', '{"appId":"owner","key":"a-Secret-'])(
+    'with a damaged owner.key (%s) is refused, shows none of it, and writes nothing',
     async (text) => {
       writeFileSync(ownerKeyFile(paths), text, { mode: 0o600 });
-      await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
+      const refusal: unknown = await openHome(paths).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ reason: 'file_unreadable' });
+      expect(JSON.stringify(refusal, Object.getOwnPropertyNames(refusal))).not.toContain('Secret');
       expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(text);
     },
   );
-
-  it('never shows a piece of a damaged key', async () => {
-    await openHome(paths);
-    const damaged = readFileSync(ownerKeyFile(paths), 'utf8').slice(0, 60);
-    writeFileSync(ownerKeyFile(paths), damaged);
-    const refusal: unknown = await openHome(paths).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ reason: 'file_unreadable' });
-    expect(JSON.stringify(refusal, Object.getOwnPropertyNames(refusal))).not.toContain(damaged.slice(30));
-    expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(damaged);
-  });
 
   it('in a folder that others may enter, or behind a symbolic link, is refused', () => {
     chmodSync(paths.state, 0o755);
