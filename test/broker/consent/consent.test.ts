@@ -196,9 +196,8 @@ describe('an answer', () => {
     await asked;
     expect(permissionOf(r, 'cli')?.until).toBe(r.clock.now() + hour);
     r.clock.advance(hour);
-    expect(await refusal(r.ask({ appId: 'cli', interaction: 'never' }))).toMatchObject({
-      reason: 'consent_required',
-    });
+    const late = r.ask({ appId: 'cli', interaction: 'never' });
+    expect(await refusal(late)).toMatchObject({ reason: 'consent_required' });
   });
 });
 

@@ -6,6 +6,7 @@ import {
   parse,
   durationFrom,
   waitFrom,
+  wholeId,
 } from '../../../src/cli/terminal/arguments.ts';
 import type { Statement } from '../../../src/cli/terminal/statement.ts';
 
@@ -90,4 +91,18 @@ describe('a command line', () => {
     expect(wrong).toThrow(/--verbos/);
     expect(wrong).not.toThrow(/private/);
   });
+});
+
+const ids = ['1a2b3c4d', '1a2b9999', '5e6f7a8b'];
+
+it('a short id stands for the id that it is, or the only one that begins so', () => {
+  expect(wholeId('5e6f', ids)).toBe('5e6f7a8b');
+  expect(wholeId('1a2b3', ids)).toBe('1a2b3c4d');
+  expect(wholeId('1a2b9999', ids)).toBe('1a2b9999');
+});
+
+it('a short id is refused, with the ids it could be, where several begin so', () => {
+  expect(() => wholeId('1a2b', ids)).toThrow(
+    expect.objectContaining({ reason: 'conflict', message: '2 ids begin with "1a2b": 1a2b3c4d, 1a2b9999.' }),
+  );
 });

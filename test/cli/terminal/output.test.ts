@@ -28,6 +28,11 @@ describe('a refusal', () => {
     );
   });
 
+  it('has a JSON-RPC code of its own for each reason', () => {
+    const codes = Object.values(reasons).map(({ code }) => code);
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+
   it.each(Object.entries(reasons))('with reason %s exits as the table says', (reason, { exit }) => {
     expect(refuse(new KeyturnError(reason as keyof typeof reasons, 'no'))).toBe(exit);
     expect([1, 2, 3, 4, 5, 6, 7, 8, 130]).toContain(exit);

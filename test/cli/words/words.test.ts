@@ -1,6 +1,7 @@
-/** Which account an app will use, in words, where sign-ins are at two authorization servers. */
+/** Accounts at two authorization servers, and receipts of revocations, in words. */
 import { expect, it } from 'vitest';
 import { accountNote } from '../../../src/cli/words/account-note.ts';
+import { receiptLine } from '../../../src/cli/words/receipt.ts';
 
 type Notes = Parameters<typeof accountNote>;
 
@@ -23,5 +24,22 @@ it('names each usable authorization server of an account that has two', () => {
   expect(note('signInRequired', 'active')).toBe('cli works there as "work" at https://login1.example.');
   expect(note('active', 'active')).toBe(
     'cli works there as "work" at https://login0.example, "work" at https://login1.example.',
+  );
+});
+
+const receipt: Parameters<typeof receiptLine>[0] = {
+  id: 'a',
+  account: 'default',
+  resource: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  receipt: 'notOffered',
+};
+
+it('a receipt claims no refresh token if there may have been none', () => {
+  expect(receiptLine(receipt)).toBe(
+    'https://notes.example/mcp at https://login.example: revoked here; the authorization server offers no revocation, or there was no refresh token to revoke. If there was one, it may stay valid: end it in your account there',
+  );
+  expect(receiptLine({ ...receipt, liveUntil: 1_700_000_000 })).toMatch(
+    /end it in your account there; an access token that was handed out may work until .*2023/,
   );
 });
